@@ -1,0 +1,24 @@
+"""The prediction MLP that ends every net, eq. (32)-(35)."""
+
+from itertools import pairwise
+
+import torch.nn.functional as F
+from torch import nn
+
+
+class MLPReadout(nn.Module):
+    r"""Three linear layers that halve the width twice: d -> d/2 -> d/4 -> out, with ReLU between.
+
+    Deviation: the text prints two layers, y = P ReLU(Q h); the printed parameter counts need these three.
+    """
+
+    def __init__(self, in_dim, out_dim, n_halvings=2):
+        super().__init__()
+        widths = [in_dim // 2**i for i in range(n_halvings + 1)]
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.out = nn.Linear(widths[-1], out_dim)
+
+    def forward(self, h):
+        for layer in self.hidden:
+            h = F.relu(layer(h))
+        return self.out(h)

@@ -1,0 +1,72 @@
+"""What all message-passing nets share, Figure 3: input embedding -> L layers -> prediction head.
+
+A net is this skeleton plus one line that makes its layers; nets with another shape override `propagate` or `forward`.
+"""
+
+from itertools import pairwise
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import nn
+
+from nets.embedding import InputEmbedding
+from nets.heads import HEADS
+
+
+class NetConfig(BaseModel):
+    """Hyper-parameters that every message-passing net has, in the paper's words."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+
+    model: str = Field(description="which net")
+    L: int = Field(gt=0, description="number of layers")
+    hidden_dim: int = Field(gt=0, description="width of the layers")
+    out_dim: int = Field(gt=0, description="width of the last layer's output")
+    readout: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
+    in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
+    dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
+    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs"] = Field(
+        "none",
+        description="Laplacian eigenvectors: none, as they are, signs flipped at random in training, absolute values",
+    )
+    pos_enc_dim: int = Field(0, ge=0, description="number of eigenvectors; 0 without positional encoding")
+
+    @model_validator(mode="after")
+    def _encoding_has_a_size(self):
+        if (self.pos_enc == "none") != (self.pos_enc_dim == 0):
+            raise ValueError(
+                f"pos_enc={self.pos_enc!r} with pos_enc_dim={self.pos_enc_dim}: "
+                "pos_enc_dim must be 0 without positional encoding and positive with one"
+            )
+        return self
+
+
+class GCNConfig(NetConfig):
+    """What the graph convolutions add to it."""
+
+    batch_norm: bool = Field(True, description="batch normalisation in each layer, eq. (29)")
+    residual: bool = Field(True, description="residual connection around each layer, eq. (29)")
+
+
+class MessagePassingNet(nn.Module):
+    """embedding -> L layers -> head. A subclass says in `make_layer` what one layer is."""
+
+    Config = NetConfig
+
+    def __init__(self, config, features, task):
+        super().__init__()
+        widths = [config.hidden_dim] * config.L + [config.out_dim]
+        self.embedding = InputEmbedding(features, config)
+        self.layers = nn.ModuleList(self.make_layer(config, a, b) for a, b in pairwise(widths))
+        self.head = HEADS[task.level](config.out_dim, task.n_out, config.readout)
+
+    def make_layer(self, config, in_dim, out_dim):
+        raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
+
+    def propagate(self, g, h):
+        for layer in self.layers:
+            h = layer(g, h)
+        return h
+
+    def forward(self, g):
+        return self.head(g, self.propagate(g, self.embedding(g)))
