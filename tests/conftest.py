@@ -1,0 +1,26 @@
+"""The process is set up for the tests as a main file sets it up, before torch is loaded; temporary stores, never the user's."""
+
+import os
+
+import pytest
+
+import train.runtime  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def store_dir(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("stores"))
+
+
+@pytest.fixture(scope="session")
+def csl(store_dir):
+    from data.CSL import CSL
+    from data.dataset import DataConfig
+
+    return CSL(DataConfig(store_dir=store_dir), pos_enc_dim=20)
+
+
+@pytest.fixture(scope="session")
+def child_env(store_dir):
+    """For programs that tests start: two of them may run at once, so one thread each."""
+    return {**os.environ, "GNN_STORES": store_dir, "OMP_NUM_THREADS": "1"}

@@ -1,0 +1,263 @@
+"""The loop of section 3: what it does to the learning rate, when it stops, what it leaves, at every level of task."""
+
+import json
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from data.dataset import PARTS, Features, Fold
+from data.packed import Field, Packed, PackedWriter
+from nets import NETS, build_net
+from train.config import TrainConfig, parse_config
+from train.files import RunError
+from train.loop import Diverged, Interrupted, Trainer, fit
+from train.random_state import seed_all
+from train.tasks import EdgeClassification, GraphClassification, GraphRegression, NodeClassification
+
+TRAIN = {"batch_size": 3, "init_lr": 0.01, "lr_schedule_patience": 2, "min_lr": 1e-4, "epochs": 4}
+TASKS = {
+    "graph": (GraphClassification(2), Field("graph", "label", "int64", n_types=2)),
+    "regression": (GraphRegression(3), Field("graph", "label", "float32", (3,))),
+    "node": (NodeClassification(2), Field("node", "label", "int64", n_types=2)),
+    "edge": (EdgeClassification(), Field("edge", "label", "int64", n_types=2)),
+}
+
+
+def make_store(path, field, n_graphs=12):
+    """Random graphs whose labels follow from a node feature, so that they can be learned."""
+    random = np.random.RandomState(0)
+    with PackedWriter(path, "toy", [Field("node", "feat", "float32", (2,)), field]) as writer:
+        for i in range(n_graphs):
+            n = random.randint(3, 7)
+            src, dst = random.randint(0, n, (2, 2 * n))
+            feat = random.randn(n, 2).astype(np.float32)
+            feat[:, 1] = i % 2
+            label = {
+                "graph": (feat[0, :1].repeat(3) if field.shape else i % 2),
+                "node": (feat[:, 0] > 0).astype(np.int64),
+                "edge": (feat[src, 0] > feat[dst, 0]).astype(np.int64),
+            }[field.level]
+            data = {"node": {"feat": feat}, "edge": {}, "graph": {}}
+            data[field.level]["label"] = label
+            writer.add(n, src, dst, **data)
+        writer.add_split("fold0", train=range(0, 6), val=range(6, 9), test=range(9, 12))
+    return Packed(path)
+
+
+def toy(tmp_path, kind="graph", **changes):
+    """(net, fold, task, config) of a small task."""
+    task, field = TASKS[kind]
+    path = tmp_path / kind
+    store = Packed(path) if path.exists() else make_store(path, field)
+    seed_all(1)
+    net = build_net(
+        NETS["GCN"].Config(L=2, hidden_dim=16, out_dim=16), Features(store.fields["node.feat"], None, 0), task
+    )
+    return net, Fold("fold0", store, store.split("fold0")), task, TrainConfig(**TRAIN | changes)
+
+
+def run_in(tmp_path, *words, fold=0):
+    words = ["--out_dir", str(tmp_path / "out"), *words]
+    config = parse_config(words, family="CSL", datasets=["CSL"], default="T3-CSL-{model}-LapPE-*")
+    return config.run(fold)
+
+
+def no_signals():
+    pass
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_every_level_of_task_learns_and_leaves_a_whole_folder(tmp_path, kind):
+    run = run_in(tmp_path)
+    parts = toy(tmp_path, kind, epochs=60, lr_schedule_patience=100)
+    result = fit(*parts, run)
+    metric = parts[2].metric()
+    lines = [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in lines] == list(range(1, 61))
+    assert lines[-1]["train"]["loss"] < 0.7 * lines[0]["train"]["loss"]
+    assert result["status"] == "ok" and result["stopped_by"] == "epochs" and result["epochs"] == 60
+    assert set(result["metrics"]) == {"last", "best_val"}
+    assert all(set(m) == set(PARTS) and metric.name in m["test"] for m in result["metrics"].values())
+    assert json.loads((run.path / "config.json").read_text())["config"] == run.config == result["config"]
+    assert not list(run.path.glob("*.tmp"))
+
+    board = EventAccumulator(str(run.path / "tensorboard"))
+    board.Reload()
+    assert [event.step for event in board.Scalars("loss/val")] == list(range(1, 61))
+    np.testing.assert_allclose(
+        [e.value for e in board.Scalars("loss/val")], [line["val"]["loss"] for line in lines], rtol=1e-6
+    )
+
+
+def test_best_validation_is_that_of_its_epoch(tmp_path):
+    run = run_in(tmp_path)
+    result = fit(*toy(tmp_path, "regression", epochs=30, init_lr=0.1, lr_schedule_patience=100), run)
+    values = [json.loads(line)["val"]["MAE"] for line in (run.path / "metrics.jsonl").read_text().splitlines()]
+    assert result["best_val_epoch"] == 1 + int(np.argmin(values)) < 30
+    assert result["metrics"]["best_val"]["val"]["MAE"] == pytest.approx(min(values), rel=1e-6)
+    assert result["metrics"]["last"]["val"]["MAE"] == pytest.approx(values[-1], rel=1e-6)
+
+
+def test_the_learning_rate_is_halved_after_patience_epochs_and_the_run_stops_below_min_lr(tmp_path):
+    """Followed by hand from the logged validation losses: more than `patience` epochs without a relative gain of 1e-4 halve it."""
+    run = run_in(tmp_path)
+    result = fit(*toy(tmp_path, epochs=1000, lr_schedule_patience=2, min_lr=1e-4), run)
+    lines = [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
+    lr, best, bad = 0.01, float("inf"), 0
+    for line in lines:
+        assert line["lr"] == pytest.approx(lr)
+        if line["val"]["loss"] < best * (1 - 1e-4):
+            best, bad = line["val"]["loss"], 0
+        else:
+            bad += 1
+        if bad > 2:
+            lr, bad = lr / 2, 0
+    assert result["stopped_by"] == "min_lr" and lr < 1e-4 <= 2 * lr
+
+
+def test_it_stops_at_max_time(tmp_path):
+    result = fit(*toy(tmp_path, epochs=10**6, lr_schedule_patience=10**6, max_time=1 / 3600), run_in(tmp_path))
+    assert result["stopped_by"] == "max_time" and 1 / 3600 <= result["total_time_hr"] < 20 / 3600
+
+
+def test_loss_and_metric_are_over_the_whole_split_not_averages_of_batches(tmp_path):
+    values = []
+    for batch_size in (2, 3, 6):  # 3 validation graphs of different sizes
+        net, fold, task, config = toy(tmp_path, "edge", batch_size=batch_size)
+        values.append(Trainer(net, fold, task, config, 1, torch.device("cpu")).evaluate(no_signals)["val"])
+    for value in values[1:]:
+        assert value["F1"] == values[0]["F1"]
+        assert value["loss"] == pytest.approx(values[0]["loss"], rel=1e-6)
+
+
+def test_two_runs_with_one_seed_are_equal_to_the_bit_and_another_seed_differs(tmp_path):
+    results = []
+    for name, seed in (("a", "14"), ("b", "14"), ("c", "15")):
+        run = run_in(tmp_path / name, "--seed", seed)
+        parts = toy(tmp_path)
+        results.append((fit(*parts, run), parts[0].state_dict()))
+    (a, weights_a), (b, weights_b), (c, _) = results
+    assert a["metrics"] == b["metrics"] != c["metrics"]
+    assert all(torch.equal(weights_a[name], weights_b[name]) for name in weights_a)
+
+
+def test_a_finished_run_is_not_run_again_unless_forced_and_nothing_is_lost(tmp_path):
+    first = fit(*toy(tmp_path), run_in(tmp_path))
+    assert fit(*toy(tmp_path), run_in(tmp_path)) == first
+    run = run_in(tmp_path, "--force")
+    again = fit(*toy(tmp_path), run)
+    assert again["metrics"] == first["metrics"]
+    assert json.loads((run.path / "replaced-1" / "result.json").read_text()) == first
+
+
+class Blowing(torch.nn.Module):
+    """A net that fails in its n-th forward pass."""
+
+    def __init__(self, net, at, how):
+        super().__init__()
+        self.net, self.left, self.how = net, at, how
+
+    def forward(self, g):
+        self.left -= 1
+        return self.how(self.net(g)) if self.left < 0 else self.net(g)
+
+
+def allocate_too_much(scores):
+    return scores + torch.empty(2**60).sum()
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [(lambda s: s * float("nan"), "Diverged"), (lambda s: s * float("inf"), "Diverged"), (allocate_too_much, "OOM")],
+)
+def test_diverged_and_out_of_memory_are_recorded_as_the_paper_does(tmp_path, how, status):
+    net, *rest = toy(tmp_path)
+    run = run_in(tmp_path)
+    result = fit(Blowing(net, 5, how), *rest, run)  # 3 batches an epoch: in the second epoch
+    assert result["status"] == status and result["metrics"] is None and result["epochs"] == 1
+    assert run.result == result
+    assert fit(*toy(tmp_path), run_in(tmp_path)) == result  # finished: not tried again
+
+
+def test_another_error_is_not_taken_for_out_of_memory(tmp_path):
+    def fail(scores):
+        raise RuntimeError("a bug")
+
+    net, *rest = toy(tmp_path)
+    run = run_in(tmp_path)
+    with pytest.raises(RuntimeError, match="a bug"):
+        fit(Blowing(net, 5, fail), *rest, run)
+    assert run.result is None
+
+
+def test_a_folder_of_another_configuration_is_refused(tmp_path):
+    run = run_in(tmp_path)
+    fit(*toy(tmp_path), run)
+    other = run_in(tmp_path, "--net.L", "8")
+    other.path = run.path
+    with pytest.raises(RunError, match=r"another configuration \(net\.L: 4 -> 8\).*--force"):
+        fit(*toy(tmp_path), other)
+
+
+def interrupted_run(tmp_path, monkeypatch, after=7):
+    """A run stopped in its third epoch (2 training batches and 1 of validation each), as by Ctrl-C."""
+    calls = []
+
+    def check():
+        calls.append(1)
+        if len(calls) > after:
+            raise Interrupted(2)
+
+    run = run_in(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("train.loop.stop_signals", lambda: nullcontext(check))
+        with pytest.raises(SystemExit):
+            fit(*toy(tmp_path), run)
+    return run
+
+
+def test_it_goes_on_where_it_was_and_ends_with_the_same_numbers(tmp_path, monkeypatch, capsys):
+    whole = fit(*toy(tmp_path), run_in(tmp_path / "whole"))
+    run = interrupted_run(tmp_path, monkeypatch)
+    assert "The same command goes on from there" in capsys.readouterr().err
+    assert fit(*toy(tmp_path), run)["metrics"] == whole["metrics"]
+
+
+def test_a_damaged_checkpoint_is_an_error_not_a_restart(tmp_path, monkeypatch):
+    run = interrupted_run(tmp_path, monkeypatch)
+    path = run.path / "checkpoint.pt"
+    good = path.read_bytes()
+    for spoiled in (good[: len(good) // 2], good[:9000] + bytes([good[9000] ^ 1]) + good[9001:], b""):
+        path.write_bytes(spoiled)
+        with pytest.raises(RunError, match=r"checkpoint\.pt is damaged.*--force"):
+            fit(*toy(tmp_path), run)
+
+
+def test_a_checkpoint_of_another_dataset_is_refused(tmp_path, monkeypatch):
+    run = interrupted_run(tmp_path, monkeypatch)
+    net, fold, task, config = toy(tmp_path)
+    other = Fold("fold0", make_store(tmp_path / "other", TASKS["graph"][1], n_graphs=13), fold.parts)
+    with pytest.raises(RunError, match="another version of the dataset"):
+        fit(net, other, task, config, run)
+
+
+def test_the_checkpoint_holds_everything(tmp_path, monkeypatch):
+    run = interrupted_run(tmp_path, monkeypatch)
+    state = torch.load(run.path / "checkpoint.pt", weights_only=True)
+    assert {"epoch", "elapsed", "net", "optimizer", "scheduler", "best", "shuffling", "random", "dataset"} == set(state)
+    assert {"python", "numpy", "torch", "cuda"} == set(state["random"]) and state["epoch"] == 2
+
+
+def test_divergence_in_validation_counts_too(tmp_path):
+    net, fold, task, config = toy(tmp_path)
+    trainer = Trainer(Blowing(net, 2, lambda s: s * float("nan")), fold, task, config, 1, torch.device("cpu"))
+    with pytest.raises(Diverged, match="val batch"):
+        trainer.run_epoch(no_signals)
+
+
+def test_workers_change_nothing(tmp_path):
+    results = [fit(*toy(tmp_path, workers=n), run_in(tmp_path / str(n))) for n in (0, 2)]
+    assert results[0]["metrics"] == results[1]["metrics"]

@@ -1,0 +1,1 @@
+"""Everything between a net and its table row: configuration, loop, tasks, metrics, checkpoints, results."""

@@ -1,0 +1,312 @@
+"""The configuration of a run: one JSON file a table row, checked against a typed schema, every key overridden from the command
+line (`--net.hidden_dim 70`). Unknown keys and wrong values are refused with what would be right.
+
+Keys marked `identity: False` (folders, device, display) do not change the numbers; all others name the run's folder.
+"""
+
+import argparse
+import difflib
+import hashlib
+import json
+import types
+import typing
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from data.dataset import DataConfig
+from nets import NETS
+from train.run import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+AnyNet = Annotated[typing.Union[tuple(net.Config for net in NETS.values())], Field(discriminator="model")]  # noqa: UP007
+NO_IDENTITY = {"identity": False}
+
+
+class ConfigError(SystemExit):
+    """A configuration that cannot be run; ends the program with the message."""
+
+
+class TrainConfig(BaseModel):
+    """The training of section 3."""
+
+    model_config = STRICT
+
+    batch_size: int = Field(gt=0, description="graphs in a mini-batch")
+    init_lr: float = Field(gt=0, description="learning rate at the start")
+    lr_reduce_factor: float = Field(
+        0.5, gt=0, lt=1, description="the learning rate is multiplied by this when it is reduced"
+    )
+    lr_schedule_patience: int = Field(ge=0, description="epochs without a lower validation loss before it is reduced")
+    min_lr: float = Field(gt=0, description="stop when the learning rate falls below this")
+    weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam")
+    max_time: float = Field(12.0, gt=0, description="stop after this many hours of training, interruptions not counted")
+    epochs: int = Field(1000, gt=0, description="stop after this many epochs")
+    select: Literal["last", "best_val"] = Field(
+        "last",
+        description="which weights the table reports: of the last epoch (the paper's protocol) or of the best validation",
+    )
+    workers: int = Field(
+        0, ge=0, description="processes that cut batches; 0: the training process itself", json_schema_extra=NO_IDENTITY
+    )
+
+
+class Config(BaseModel):
+    """Everything a run needs to know."""
+
+    model_config = STRICT
+
+    row: str | None = Field(
+        None, description="row of the paper's tables that this reproduces", json_schema_extra=NO_IDENTITY
+    )
+    dataset: str = Field(description="name of the dataset")
+    seed: int = Field(41, ge=0, description="seed of the initial weights, the batches and everything else random")
+    folds: list[int] | None = Field(
+        None,
+        description="folds of the cross-validation to run, as [0,2]; all when not given",
+        json_schema_extra=NO_IDENTITY,
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where to compute; auto: a GPU if there is one", json_schema_extra=NO_IDENTITY
+    )
+    out_dir: str = Field(str(ROOT / "out"), description="folder of the runs", json_schema_extra=NO_IDENTITY)
+    force: bool = Field(
+        False, description="run finished runs again; the old ones are moved aside", json_schema_extra=NO_IDENTITY
+    )
+    progress: bool = Field(True, description="show a progress bar", json_schema_extra=NO_IDENTITY)
+    data: DataConfig = DataConfig()
+    net: AnyNet
+    train: TrainConfig
+
+    _name: str = "run"
+
+    @property
+    def name(self):
+        """The row's file name, with the keys that differ from it."""
+        return self._name
+
+    def run(self, fold=0):
+        """The run of this configuration on one fold: OUT_DIR/DATASET/NAME/seed_S/fold_F."""
+        path = Path(self.out_dir).resolve() / self.dataset / self._name / f"seed_{self.seed}" / f"fold_{fold}"
+        return Run(
+            path,
+            config=self.model_dump(),
+            identity=identity(self),
+            row=self.row,
+            name=self._name,
+            seed=self.seed,
+            fold=fold,
+            force=self.force,
+            device=self.device,
+            progress=self.progress,
+        )
+
+
+def identity(model):
+    """The keys that the numbers of a run depend on, as a nested dictionary."""
+    kept = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            kept[name] = identity(value)
+        elif (field.json_schema_extra or {}).get("identity", True):
+            kept[name] = value
+    return kept
+
+
+def parse_config(argv, family, datasets, default, description=""):
+    """The configuration that the command line asks for, of a family whose `datasets` have these names.
+
+    `default` is the table row to run when no --config is given, with {model} for the model's name: "T3-CSL-{model}-LapPE-*".
+    """
+    folder = ROOT / "configs" / family
+    chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    chooser.add_argument(
+        "--config", metavar="FILE", help=f"a row's file in {folder.relative_to(ROOT)}, by path or by name"
+    )
+    chooser.add_argument("--model", metavar="NAME", default=None, help=f"the row of another model: {', '.join(NETS)}")
+    chosen, rest = chooser.parse_known_args(argv)
+    path = find_config(folder, default, chosen)
+    content = read_config(path)
+    model = content.get("net", {}).get("model") if isinstance(content.get("net"), dict) else None
+    if model not in NETS:
+        raise ConfigError(f"{path}: net.model={model!r}: expected one of {', '.join(NETS)}")
+
+    keys = dict(leaf_keys(Config, net=NETS[model].Config))
+    overrides = parse_overrides(rest, keys, chooser, description, content)
+    if overrides.get("net.model", model) != model:
+        raise ConfigError(
+            f"net.model={overrides['net.model']!r}: {path.name} is a row of {model}. Choose a row with --model"
+        )
+    base = validate(content, path)
+    config = validate(merged(content, overrides), f"{path} with the command line")
+    if config.dataset not in datasets:
+        raise ConfigError(f"{path}: dataset={config.dataset!r}: this program knows {', '.join(datasets)}")
+    changed = changed_keys(identity(base), identity(config))
+    changed.pop("seed", None)  # a row has many seeds
+    # a changed configuration is not the paper's row: it gets a folder and a name of its own, and no row
+    config = config.model_copy(update={"row": None if changed else base.row})
+    config._name = run_name(path.stem, changed)
+    return config
+
+
+def find_config(folder, default, chosen):
+    if chosen.config and chosen.model:
+        raise ConfigError("--config and --model: give one of them, the file says which model it is")
+    if chosen.config:
+        for path in (Path(chosen.config), folder / f"{chosen.config}.json", folder / chosen.config):
+            if path.is_file():
+                return path
+        names = sorted(p.stem for p in folder.glob("*.json"))
+        raise ConfigError(
+            f"--config {chosen.config}: no such file.{nearest(Path(chosen.config).stem, names)} In {folder}: {', '.join(names)}"
+        )
+    model = chosen.model or "GCN"
+    found = sorted(folder.glob(default.format(model=model) + ".json"))
+    if not found:
+        have = [name for name in NETS if any(folder.glob(default.format(model=name) + ".json"))]
+        raise ConfigError(f"--model {model}: no such row.{nearest(model, have)} Rows exist for {', '.join(have)}")
+    return found[0]
+
+
+def read_config(path):
+    try:
+        content = json.loads(path.read_text())
+    except ValueError as error:
+        raise ConfigError(f"{path}: not a JSON file: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected a JSON object, found {type(content).__name__}")
+    return content
+
+
+def leaf_keys(model, net, prefix=""):
+    """('net.hidden_dim', field) for every key of the schema; `net` is the schema of the chosen model."""
+    for name, field in model.model_fields.items():
+        inner = net if name == "net" else field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from leaf_keys(inner, net, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def parse_overrides(words, keys, chooser, description, content):
+    """{'net.hidden_dim': 70, ...} from the words of the command line."""
+    parser = argparse.ArgumentParser(
+        description=description,
+        parents=[chooser],
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Without --config, the row of --model (GCN) is run. A finished run is not run again; an interrupted one goes on.",
+    )
+    for name, field in keys.items():
+        value = look_up(content, name, field)
+        help_text = f"{field.description} ({allowed(field)}; here {json.dumps(value)})".replace("%", "%%")
+        flag = {"nargs": "?", "const": "true"} if field.annotation is bool else {}
+        parser.add_argument(f"--{name}", dest=name, default=argparse.SUPPRESS, metavar="VALUE", help=help_text, **flag)
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        word = unknown[0].split("=")[0]
+        raise ConfigError(f"{word}: unknown.{nearest(word, [f'--{key}' for key in keys])} --help lists all keys")
+    overrides = {k: v for k, v in vars(given).items() if k in keys}
+    return {key: from_text(text, keys[key]) for key, text in overrides.items()}
+
+
+def from_text(text, field):
+    """A word of the command line as the JSON value it stands for; a text key takes it as it is."""
+    if str in type_choices(field):
+        return None if text == "null" and type(None) in type_choices(field) else text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def type_choices(field):
+    """The plain types that a key accepts: (int,), (str, NoneType), ..."""
+    if isinstance(field.annotation, types.UnionType) or typing.get_origin(field.annotation) is typing.Union:
+        return typing.get_args(field.annotation)
+    return (field.annotation,)
+
+
+def allowed(field):
+    """What a key accepts, in words: 'one of mean, sum, max' or 'int > 0'."""
+    if typing.get_origin(field.annotation) is Literal:
+        return "one of " + ", ".join(map(str, typing.get_args(field.annotation)))
+    signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+    bounds = [
+        f"{sign} {getattr(m, key)}"
+        for m in field.metadata
+        for key, sign in signs.items()
+        if getattr(m, key, None) is not None
+    ]
+    names = [t.__name__ if isinstance(t, type) and not typing.get_args(t) else str(t) for t in type_choices(field)]
+    return " ".join([" or ".join(name.replace("NoneType", "null") for name in names), " and ".join(bounds)]).strip()
+
+
+def look_up(content, key, field):
+    for part in key.split("."):
+        if not isinstance(content, dict) or part not in content:
+            return field.get_default() if not field.is_required() else None
+        content = content[part]
+    return content
+
+
+def merged(content, overrides):
+    """A copy of the file's content with the overridden keys."""
+    result = json.loads(json.dumps(content))
+    for key, value in overrides.items():
+        *groups, name = key.split(".")
+        inner = result
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[name] = value
+    return result
+
+
+def validate(content, source):
+    try:
+        return Config.model_validate(content)
+    except ValidationError as error:
+        keys = dict(leaf_keys(Config, net=NETS[content["net"]["model"]].Config))
+        lines = [explain_error(problem, keys) for problem in error.errors()]
+        raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
+
+
+def explain_error(problem, keys):
+    """One line for one problem: the key, the value seen, what is allowed, and the nearest valid name of an unknown key."""
+    place = [str(part) for part in problem["loc"] if part not in NETS]
+    key = ".".join(place)
+    group = [k for k in keys if k.startswith(".".join(place[:-1]) + ".")] if len(place) > 1 else list(keys)
+    if problem["type"] == "extra_forbidden":
+        return f"{key}={problem['input']!r}: unknown key.{nearest(key, group or list(keys))}"
+    if problem["type"] == "missing":
+        return f"{key}: missing. Expected {allowed(keys[key])}" if key in keys else f"{key}: missing"
+    if key in keys:
+        return f"{key}={problem['input']!r}: expected {allowed(keys[key])}"
+    return f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+def nearest(word, names):
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.4)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def changed_keys(old, new, prefix=""):
+    """{'net.L': 8} for the keys in which two identities differ."""
+    changed = {}
+    for key, value in new.items():
+        if isinstance(value, dict):
+            changed |= changed_keys(old.get(key, {}), value, f"{prefix}{key}.")
+        elif old.get(key) != value:
+            changed[prefix + key] = value
+    return changed
+
+
+def run_name(stem, changed):
+    """T3-CSL-GCN-LapPE-L4, or T3-CSL-GCN-LapPE-L4+net.L=8 when keys differ from the file's."""
+    text = "".join(f"+{key}={value}" for key, value in sorted(changed.items())).replace("/", "_")
+    if len(text) > 80:
+        text = f"{text[:60]}...{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return stem + text

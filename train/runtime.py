@@ -1,0 +1,61 @@
+"""Sets the process up for fast CPU runs. Every main file imports it first, before torch is loaded:
+
+    import train.runtime  # noqa: F401
+
+Three settings, each measured (benchmarks/process_settings.py), none of which changes a result:
+
+- large tensors come from a heap that keeps its pages (glibc gives big blocks back to the system at once, and the kernel then
+  zero-fills them again page by page), and from huge pages where the system has them;
+- OpenMP threads stay on their cores, so that two threads never share one. Only on a machine that is idle when the run starts: a
+  bound thread that has to share its core with another program is far slower than a free one. Left alone with one thread
+  (several runs side by side, OMP_NUM_THREADS=1) and when OMP_PROC_BIND is set already;
+- dgl is told its backend, so that it neither asks nor writes a file into the home folder.
+
+`GNN_PROCESS_SETTINGS=off` switches the first two off. They do nothing on systems other than Linux with glibc.
+"""
+
+import ctypes
+import os
+import sys
+import time
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
+TWO_GIB = 2**31 - 1  # the largest value that mallopt takes
+
+
+def keep_pages():
+    """Large blocks from the heap instead of fresh mappings, up to 2 GiB of it kept when freed. True where glibc agreed."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # not glibc: nothing to set
+        return False
+    return bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, TWO_GIB))
+
+
+def machine_is_idle(samples=5):
+    """Whether no other thread wants a core now: the number of runnable threads in /proc/loadavg, this one included, is 1."""
+    for _ in range(samples):
+        with open("/proc/loadavg") as file:
+            if int(file.read().split()[3].split("/")[0]) > 1:
+                return False
+        time.sleep(0.005)
+    return True
+
+
+def free_affinity(*_):
+    """Give a helper process all cores again: it inherits the one core that its parent's main thread is bound to."""
+    if ALL_CORES:
+        os.sched_setaffinity(0, ALL_CORES)
+
+
+ALL_CORES = os.sched_getaffinity(0) if sys.platform == "linux" else None
+os.environ.setdefault("DGLBACKEND", "pytorch")
+enabled = os.environ.get("GNN_PROCESS_SETTINGS", "on")
+if enabled not in ("on", "off"):
+    raise SystemExit(f"GNN_PROCESS_SETTINGS={enabled!r}: expected on or off")
+active = enabled == "on" and sys.platform == "linux" and "torch" not in sys.modules
+if active:
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if os.environ.get("OMP_NUM_THREADS") != "1" and machine_is_idle():
+        os.environ.setdefault("OMP_PROC_BIND", "true")
+    active = keep_pages()
