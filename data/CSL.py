@@ -1,0 +1,66 @@
+"""CSL, circular skip links (A.6): graphs that ordinary message passing cannot tell apart.
+
+Graph G(41, C) is a cycle of 41 nodes in which every node is also joined to the node C steps ahead. The ten skip lengths C give ten
+classes of 4-regular graphs, no two of them isomorphic; a class has 15 graphs, copies with their nodes renumbered at random. All
+nodes look alike to their neighbours, so nets that only pass messages stay at chance (10 %) unless nodes carry a position.
+"""
+
+import numpy as np
+
+from data.dataset import PARTS, GraphDataset
+from data.packed import Field, PackedWriter, StoreError
+
+
+def skip_link_edges(n_nodes, skip):
+    """Both directions of the cycle's edges i - i+1 and the skip links i - i+skip: (src, dst)."""
+    i = np.arange(n_nodes)
+    a = np.concatenate([i, i])
+    b = np.concatenate([(i + 1) % n_nodes, (i + skip) % n_nodes])
+    return np.concatenate([a, b]), np.concatenate([b, a])
+
+
+def stratified_folds(labels, n_folds, random):
+    """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
+    on the rest; 5 folds give 3:1:1."""
+    part = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        members = random.permutation(np.flatnonzero(labels == label))
+        part[members] = np.arange(len(members)) % n_folds
+    for f in range(n_folds):
+        test, val = part == f, part == (f + 1) % n_folds
+        yield dict(zip(PARTS, map(np.flatnonzero, (~test & ~val, val, test)), strict=True))
+
+
+class CSL(GraphDataset):
+    name = "CSL"
+    version = 1
+    n_classes = 10
+    parameters = {  # noqa: RUF012 - read only
+        "n_nodes": 41,
+        "skips": [2, 3, 4, 5, 6, 9, 11, 12, 13, 16],
+        "graphs_per_class": 15,
+        "n_folds": 5,
+        "seed": 41,
+    }
+
+    def build(self, path):
+        p = self.parameters
+        # RandomState, not Generator: its stream is frozen, so every numpy gives the same graphs and the same folds
+        random = np.random.RandomState(p["seed"])
+        labels = np.repeat(np.arange(len(p["skips"])), p["graphs_per_class"])
+        fields = [Field("graph", "label", "int64", n_types=self.n_classes)]
+        with PackedWriter(path, self.name, fields, {"version": self.version, **p}, total=len(labels)) as writer:
+            for label in labels:
+                src, dst = skip_link_edges(p["n_nodes"], p["skips"][label])
+                number = random.permutation(p["n_nodes"])
+                writer.add(p["n_nodes"], number[src], number[dst], graph={"label": label})
+            for f, parts in enumerate(stratified_folds(labels, p["n_folds"], random)):
+                writer.add_split(f"fold{f}", **parts)
+
+    def check(self, store):
+        """Tables 1 and 5: 150 graphs, 6,150 nodes, 41.00 nodes and 164.00 directed edges a graph."""
+        seen = (store.n_graphs, store.n_nodes, store.n_edges)
+        if seen != (150, 6150, 150 * 164):
+            raise StoreError(
+                f"{store.path}: graphs, nodes, edges are {seen}, not those of CSL: delete the folder, it is built again"
+            )

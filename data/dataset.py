@@ -1,0 +1,97 @@
+"""What every dataset gives to a main file: features for the net, folds for the training, a store that is built once.
+
+A dataset is a class with a name, a version, its parameters and a `build` that writes the packed store.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as Key
+
+from data.loader import Loader
+from data.packed import Field, Packed, open_or_build
+from data.positional_encoding import with_laplacian_encoding
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = ("train", "val", "test")
+
+
+class DataConfig(BaseModel):
+    """Where data is read from and kept."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+
+    store_dir: str = Key(
+        os.environ.get("GNN_STORES", str(ROOT / "stores")),
+        description="folder of the packed datasets, built when missing (environment variable GNN_STORES)",
+        json_schema_extra={"identity": False},
+    )
+
+
+class Features(NamedTuple):
+    """What a net must know of its input: the field of the node and edge features (None: there are none) and the number of
+    eigenvectors each node carries."""
+
+    node: Field | None
+    edge: Field | None
+    pos_enc_dim: int
+
+
+class Fold(NamedTuple):
+    """One division of a dataset into training, validation and test graphs."""
+
+    name: str
+    store: Packed
+    parts: dict
+
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+        if len(self.parts[part]) == 0:
+            raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
+        return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers)
+
+
+class GraphDataset:
+    """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`."""
+
+    name: str
+    version: int
+    parameters: dict
+
+    def __init__(self, config=None, pos_enc_dim=0):
+        config = config or DataConfig()
+        # another version or other parameters are another dataset: they get a folder of their own
+        key = hashlib.sha256(
+            json.dumps({"version": self.version, **self.parameters}, sort_keys=True).encode()
+        ).hexdigest()
+        path = Path(config.store_dir) / f"{self.name}-{key[:12]}"
+        self.store = open_or_build(path, self.build)
+        self.check(self.store)
+        if pos_enc_dim:
+            self.store = with_laplacian_encoding(self.store, pos_enc_dim)
+
+    def build(self, path):
+        """Write the packed store at `path`."""
+        raise TypeError(f"{type(self).__name__} does not say how it is made: define build")
+
+    def check(self, store):
+        """Raise if the store's statistics are not those of the dataset. Costs nothing: reads the header."""
+
+    @property
+    def features(self):
+        fields = self.store.fields
+        encoding = fields.get("node.pos_enc")
+        return Features(fields.get("node.feat"), fields.get("edge.feat"), encoding.shape[0] if encoding else 0)
+
+    @property
+    def folds(self):
+        return list(range(len(self.store.splits)))
+
+    def fold(self, i):
+        if i not in self.folds:
+            raise ValueError(f"fold={i}: {self.name} has folds {self.folds}")
+        name = self.store.splits[i]
+        return Fold(name, self.store, self.store.split(name))

@@ -1,0 +1,50 @@
+"""Mini-batches of a packed store: each is one block-diagonal DGLGraph, cut out when it is asked for."""
+
+import numpy as np
+import torch
+
+
+class Loader:
+    """Iterate over `(g, labels)` batches of the graphs numbered `indices`.
+
+    With `shuffle` the order of every pass is drawn from `generator`, whose state is all that must be saved to go on later.
+    With `workers` processes cut the batches; the store is memory-mapped, so each costs no copy of the data, and the order
+    and content of the batches stay the same.
+    """
+
+    def __init__(self, store, indices, batch_size, shuffle=False, generator=None, workers=0):
+        self.store, self.indices, self.batch_size = store, np.asarray(indices, dtype=np.int64), batch_size
+        self.shuffle, self.generator, self.workers = shuffle, generator, workers
+
+    def __len__(self):
+        return -(-len(self.indices) // self.batch_size)
+
+    def __iter__(self):
+        order = self.indices
+        if self.shuffle:
+            order = order[torch.randperm(len(order), generator=self.generator).numpy()]
+        batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        if self.workers == 0:
+            return map(self.store.batch, batches)
+        return iter(
+            torch.utils.data.DataLoader(
+                _Batches(self.store, batches),
+                batch_size=None,
+                num_workers=self.workers,
+                # its own, so that starting workers draws nothing from the generator of the training
+                generator=torch.Generator(),
+            )
+        )
+
+
+class _Batches(torch.utils.data.Dataset):
+    """Batch number -> batch, the form in which torch's workers ask for it."""
+
+    def __init__(self, store, batches):
+        self.store, self.batches = store, batches
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __getitem__(self, i):
+        return self.store.batch(self.batches[i])

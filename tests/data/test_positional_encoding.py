@@ -1,0 +1,48 @@
+"""Laplacian eigenvectors: what the definition says, on graphs where it can be checked."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from data.positional_encoding import laplacian_eigenvectors
+
+
+def edges_of(graph):
+    a = np.array(graph.to_directed().edges).reshape(-1, 2)
+    return a[:, 0], a[:, 1]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.path_graph(7),
+        nx.star_graph(6),
+        nx.complete_graph(5),
+        nx.petersen_graph(),
+        nx.disjoint_union(nx.path_graph(3), nx.cycle_graph(4)),
+    ],
+)
+def test_they_are_the_smallest_non_trivial_eigenvectors_of_the_normalised_laplacian(graph):
+    n, k = len(graph), 3
+    p = laplacian_eigenvectors(n, *edges_of(graph), k).astype(np.float64)
+    laplacian = nx.normalized_laplacian_matrix(graph).toarray()
+    values = np.linalg.eigvalsh(laplacian)[1 : k + 1]
+    np.testing.assert_allclose(laplacian @ p, p * values, atol=1e-6)
+    np.testing.assert_allclose(p.T @ p, np.eye(k), atol=1e-6)
+
+
+def test_a_small_graph_is_padded_with_zeros():
+    p = laplacian_eigenvectors(3, *edges_of(nx.path_graph(3)), 5)
+    assert p.shape == (3, 5) and (p[:, 2:] == 0).all() and (np.abs(p[:, :2]).sum(0) > 0.5).all()
+    assert laplacian_eigenvectors(1, [], [], 2).tolist() == [[0, 0]]
+    assert laplacian_eigenvectors(0, [], [], 2).shape == (0, 2)
+
+
+def test_isolated_nodes_and_no_edges():
+    assert np.isfinite(laplacian_eigenvectors(4, [], [], 2)).all()
+    assert np.isfinite(laplacian_eigenvectors(4, [0, 1], [1, 0], 3)).all()
+
+
+def test_a_directed_graph_is_refused():
+    with pytest.raises(ValueError, match="one direction"):
+        laplacian_eigenvectors(3, [0, 1], [1, 2], 1)
