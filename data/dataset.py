@@ -3,8 +3,6 @@
 A dataset is a class with a name, a version, its parameters and a `build` that writes the packed store.
 """
 
-import hashlib
-import json
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
 from data.loader import Loader
-from data.packed import Field, Packed, open_or_build
+from data.packed import Field, Packed, fingerprint, open_or_build
 from data.positional_encoding import with_laplacian_encoding
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,10 +62,8 @@ class GraphDataset:
     def __init__(self, config=None, pos_enc_dim=0):
         config = config or DataConfig()
         # another version or other parameters are another dataset: they get a folder of their own
-        key = hashlib.sha256(
-            json.dumps({"version": self.version, **self.parameters}, sort_keys=True).encode()
-        ).hexdigest()
-        path = Path(config.store_dir) / f"{self.name}-{key[:12]}"
+        key = fingerprint({"version": self.version, **self.parameters})[:12]
+        path = Path(config.store_dir) / f"{self.name}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
         if pos_enc_dim:

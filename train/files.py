@@ -41,5 +41,5 @@ def explain(error, path):
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"{path}: no space left on the disk. Make room and give the same command again"
     if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
-        return f"{path}: the folder cannot be written to. Choose another with --out_dir"
+        return f"{path}: the folder cannot be written to. Choose another one (--out_dir, --data.store_dir)"
     return f"{path}: {error.strerror or error}"

@@ -3,7 +3,7 @@
 import sys
 
 from data.packed import StoreError
-from train.files import RunError
+from train.files import RunError, explain
 
 
 def launch(main):
@@ -11,3 +11,5 @@ def launch(main):
         main()
     except (RunError, StoreError) as error:
         sys.exit(f"error: {error}")
+    except OSError as error:  # of the disk, where no one knew better what to say
+        sys.exit(f"error: {explain(error, error.filename or 'disk')}")

@@ -68,7 +68,11 @@ def test_folds_are_stratified_3_1_1_and_cover_everything(csl):
 
 def test_the_dataset_never_changes_silently(csl, tmp_path):
     """The hash covers graphs, labels and folds. A deliberate change raises `version` and this value."""
-    assert CSL(DataConfig(store_dir=str(tmp_path))).store.hash == csl.store.hash == "HASH"
+    assert (
+        CSL(DataConfig(store_dir=str(tmp_path))).store.hash
+        == csl.store.hash
+        == "f15b3ae8cbd47d6b23f5cd537c0b231c9852847d0baa66ce0d520b0c7dd42e60"
+    )
 
 
 def test_positions_separate_the_classes(csl):

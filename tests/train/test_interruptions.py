@@ -188,7 +188,7 @@ def test_a_read_only_folder_is_a_clear_error(small_disk, child_env, whole):
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     finish(small_disk, child_env, "--seed", "15", "--train.epochs", "1")  # another run in the same place
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert "the folder cannot be written to. Choose another with --out_dir" in failing(small_disk, child_env)
+    assert "the folder cannot be written to. Choose another one (--out_dir" in failing(small_disk, child_env)
     subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
     finish(small_disk, child_env)
     assert_same(small_disk, whole)
