@@ -4,6 +4,9 @@ import errno
 import json
 import os
 
+NO_SPACE, NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT), (errno.EACCES, errno.EROFS, errno.EPERM)
+DISK_ERRORS = NO_SPACE + NOT_WRITABLE
+
 
 class RunError(Exception):
     """Something outside the training went wrong (disk, folder, files). The message says what and what to do."""
@@ -38,8 +41,8 @@ def read_json(path):
 
 def explain(error, path):
     """A sentence for the disk's errors, with the remedy."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in NO_SPACE:
         return f"{path}: no space left on the disk. Make room and give the same command again"
-    if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+    if error.errno in NOT_WRITABLE:
         return f"{path}: the folder cannot be written to. Choose another one (--out_dir, --data.store_dir)"
     return f"{path}: {error.strerror or error}"

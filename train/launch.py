@@ -3,7 +3,7 @@
 import sys
 
 from data.packed import StoreError
-from train.files import RunError, explain
+from train.files import DISK_ERRORS, RunError, explain
 
 
 def launch(main):
@@ -11,5 +11,7 @@ def launch(main):
         main()
     except (RunError, StoreError) as error:
         sys.exit(f"error: {error}")
-    except OSError as error:  # of the disk, where no one knew better what to say
+    except OSError as error:  # a full or read-only disk where no one knew better what to say; anything else is a bug
+        if error.errno not in DISK_ERRORS:
+            raise
         sys.exit(f"error: {explain(error, error.filename or 'disk')}")
