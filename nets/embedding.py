@@ -40,9 +40,8 @@ class InputEmbedding(nn.Module):
     (GCN: 100,927 without, 2,920 = 20 x 146 more with 20 eigenvectors).
     """
 
-    def __init__(self, features, config):
+    def __init__(self, features, config, dim):
         super().__init__()
-        dim = config.hidden_dim
         self.node = self.constant = self.pos_enc = None
         if features.node is not None:
             self.node = embed_feature(features.node, dim)
@@ -66,3 +65,24 @@ class InputEmbedding(nn.Module):
         if self.pos_enc is not None:
             h = h + self.pos_enc(g.ndata["pos_enc"])
         return h
+
+
+class EdgeEmbedding(nn.Module):
+    """e_ij^0, eq. (10): from the dataset's edge features (the -E models) or the same for every edge: g -> (E, dim).
+
+    Without edge features each edge is given ones, as many as a continuous feature would have numbers: that is what the
+    equal counts of the models with and without -E on COLLAB (2 numbers) and TSP (1) say.
+    """
+
+    def __init__(self, features, config, dim):
+        super().__init__()
+        self.from_data = config.edge_feat
+        if self.from_data and features.edge is None:
+            raise ValueError("net.edge_feat=True, but the dataset has no edge features: set it to false")
+        self.n_ones = 1 if features.edge is None or features.edge.n_types is not None else features.edge.shape[-1]
+        self.embed = embed_feature(features.edge, dim) if self.from_data else nn.Linear(self.n_ones, dim)
+
+    def forward(self, g):
+        if self.from_data:
+            return self.embed(g.edata["feat"])
+        return self.embed(self.embed.weight.new_ones(g.num_edges(), self.n_ones))

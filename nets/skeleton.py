@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import nn
 
-from nets.embedding import InputEmbedding
+from nets.embedding import EdgeEmbedding, InputEmbedding
 from nets.heads import HEADS
 
 
@@ -49,23 +49,44 @@ class GCNConfig(NetConfig):
 
 
 class MessagePassingNet(nn.Module):
-    """embedding -> L layers -> head. A subclass says in `make_layer` what one layer is."""
+    """embedding -> L layers -> head. A subclass says in `make_layer` what one layer is.
+
+    Layers are called as `h = layer(g, h)`, or, in nets that keep edge representations (`has_edges`), as
+    `h, e = layer(g, h, e)`.
+    """
 
     Config = NetConfig
 
     def __init__(self, config, features, task):
         super().__init__()
-        widths = [config.hidden_dim] * config.L + [config.out_dim]
-        self.embedding = InputEmbedding(features, config)
+        width = self.width(config)
+        self.embedding = InputEmbedding(features, config, width)
+        self.edge_embedding = EdgeEmbedding(features, config, width) if self.has_edges(config) else None
+        widths = [width] * config.L + [config.out_dim]
         self.layers = nn.ModuleList(self.make_layer(config, a, b) for a, b in pairwise(widths))
         self.head = HEADS[task.level](config.out_dim, task.n_out, config.readout)
+
+    @staticmethod
+    def width(config):
+        """Width of the node representations between the layers."""
+        return config.hidden_dim
+
+    @staticmethod
+    def has_edges(config):
+        """Whether the layers update a representation of each edge."""
+        return False
 
     def make_layer(self, config, in_dim, out_dim):
         raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
 
     def propagate(self, g, h):
+        if self.edge_embedding is None:
+            for layer in self.layers:
+                h = layer(g, h)
+            return h
+        e = self.edge_embedding(g)
         for layer in self.layers:
-            h = layer(g, h)
+            h, e = layer(g, h, e)
         return h
 
     def forward(self, g):

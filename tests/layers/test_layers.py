@@ -1,39 +1,29 @@
 """Each layer against a loop written from its equation, in float64, and under renumbering of the nodes."""
 
-import dgl
 import pytest
 import torch
 
 from layers.gcn_layer import GCNLayer
 from layers.mlp_layer import MLPLayer
 from layers.mlp_readout import MLPReadout
+from tests.layers.reference import DIM, N, batch_norm, in_edges, odd_graph, randomised, renumbered
 
 torch.manual_seed(0)
-# node 3 has no in-edge, node 4 no edge at all, 0 -> 0 is a self loop and 1 -> 2 stands twice
-SRC, DST, N, DIM = [0, 1, 1, 3, 2, 0], [1, 2, 2, 2, 0, 0], 5, 6
 
 
 @pytest.fixture
 def graph():
-    return dgl.graph((torch.tensor(SRC), torch.tensor(DST)), num_nodes=N)
-
-
-def batch_norm(x, norm):
-    """BN with the batch's own statistics, by its definition."""
-    return (x - x.mean(0)) / torch.sqrt(x.var(0, unbiased=False) + norm.eps) * norm.weight + norm.bias
+    return odd_graph()
 
 
 def gcn_by_loop(layer, h):
     """Eq. (12), (13), (29)."""
     rows = []
     for i in range(N):
-        neighbours = [h[j] for j, k in zip(SRC, DST, strict=True) if k == i]
+        neighbours = [h[j] for _, j in in_edges(i)]
         mean = sum(neighbours) / len(neighbours) if neighbours else torch.zeros_like(h[i])
         rows.append(layer.U.weight @ mean + layer.U.bias)
-    h_new = torch.stack(rows)
-    if isinstance(layer.norm, torch.nn.BatchNorm1d):
-        h_new = batch_norm(h_new, layer.norm)
-    h_new = h_new.clamp(min=0)
+    h_new = batch_norm(torch.stack(rows), layer.norm).clamp(min=0)
     return h + h_new if layer.residual else h_new
 
 
@@ -52,10 +42,7 @@ CASES = {
 @pytest.fixture(params=CASES)
 def layer_and_loop(request):
     make, loop = CASES[request.param]
-    layer = make().double()
-    for p in layer.parameters():  # also those that start at 0 or 1
-        torch.nn.init.normal_(p)
-    return layer, loop
+    return randomised(make()), loop
 
 
 def test_equals_the_loop(graph, layer_and_loop):
@@ -68,10 +55,9 @@ def test_renumbered_nodes_give_renumbered_output(graph, layer_and_loop):
     layer, _ = layer_and_loop
     h = torch.randn(N, DIM, dtype=torch.float64)
     number = torch.randperm(N)  # node i becomes number[i]
-    renumbered = dgl.graph((number[SRC], number[DST]), num_nodes=N)
     h_renumbered = torch.empty_like(h)
     h_renumbered[number] = h
-    torch.testing.assert_close(layer(renumbered, h_renumbered)[number], layer(graph, h), rtol=0, atol=1e-10)
+    torch.testing.assert_close(layer(renumbered(number), h_renumbered)[number], layer(graph, h), rtol=0, atol=1e-10)
 
 
 def test_gradients(graph, layer_and_loop):

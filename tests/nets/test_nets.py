@@ -58,7 +58,10 @@ PRINTED = [
     ("GCN", 16, 172, categorical(7), NodeClassification(6), 501687),
     ("MLP", 4, 150, categorical(3), NodeClassification(2), 105263),
     ("GCN", 4, 146, continuous(3), GraphClassification(10), 101365),
+    ("MLP", 4, 168, continuous(5), GraphClassification(10), 104380),
     ("GCN", 4, 120, continuous(2), EdgeClassification(), 95702),
+    ("MLP", 4, 132, continuous(2), EdgeClassification(), 96956),
+    ("MLP", 4, 164, continuous(18), GraphClassification(6), 101481),
     ("GCN", 4, 146, continuous(18), GraphClassification(6), 103407),
 ]
 
