@@ -36,4 +36,5 @@ if ! "$python" -c 'import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))' 2
 fi
 echo "Installing $requirements into .venv (some minutes the first time) ..." >&2
 "$python" -m pip install --quiet --disable-pip-version-check -r "$requirements"
-touch "$stamp"
+# every requirements file includes requirements.txt
+touch "$stamp" ".venv/installed-requirements.txt-$wanted"
