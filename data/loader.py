@@ -1,7 +1,18 @@
 """Mini-batches of a packed store: each is one block-diagonal DGLGraph, cut out when it is asked for."""
 
+import os
+import warnings
+
 import numpy as np
 import torch
+
+# Once threads are bound (train/runtime.py), the main thread has one core, and its workers would inherit that one.
+ALL_CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
+
+def _use_all_cores(worker):
+    if ALL_CORES:
+        os.sched_setaffinity(0, ALL_CORES)
 
 
 class Loader:
@@ -26,15 +37,19 @@ class Loader:
         batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
         if self.workers == 0:
             return map(self.store.batch, batches)
-        return iter(
-            torch.utils.data.DataLoader(
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", message="This DataLoader will create"
+            )  # it counts the bound thread's core only
+            loader = torch.utils.data.DataLoader(
                 _Batches(self.store, batches),
                 batch_size=None,
                 num_workers=self.workers,
+                worker_init_fn=_use_all_cores,
                 # its own, so that starting workers draws nothing from the generator of the training
                 generator=torch.Generator(),
             )
-        )
+        return iter(loader)
 
 
 class _Batches(torch.utils.data.Dataset):

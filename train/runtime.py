@@ -42,13 +42,6 @@ def machine_is_idle(samples=5):
     return True
 
 
-def free_affinity(*_):
-    """Give a helper process all cores again: it inherits the one core that its parent's main thread is bound to."""
-    if ALL_CORES:
-        os.sched_setaffinity(0, ALL_CORES)
-
-
-ALL_CORES = os.sched_getaffinity(0) if sys.platform == "linux" else None
 os.environ.setdefault("DGLBACKEND", "pytorch")
 enabled = os.environ.get("GNN_PROCESS_SETTINGS", "on")
 if enabled not in ("on", "off"):
