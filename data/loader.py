@@ -49,7 +49,7 @@ class Loader:
                 # its own, so that starting workers draws nothing from the generator of the training
                 generator=torch.Generator(),
             )
-        return iter(loader)
+            return iter(loader)
 
 
 class _Batches(torch.utils.data.Dataset):
