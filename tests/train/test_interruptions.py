@@ -69,7 +69,7 @@ def assert_same(out, whole):
 def test_killed_at_random_moments_it_ends_with_the_same_numbers_to_the_bit(tmp_path, child_env, whole):
     """At least five kills. The seed is drawn anew each time and printed when the test fails."""
     seed = random.randrange(10**6)
-    program = [sys.executable, "-m", "tests.train.killed_runs", str(seed), "1.0", *SMALL, "--out_dir", str(tmp_path)]
+    program = [sys.executable, "-m", "tests.train.killed_runs", str(seed), "0.5", *SMALL, "--out_dir", str(tmp_path)]
     done = subprocess.run(program, cwd=ROOT, env=child_env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     kills = int(done.stdout.split()[-1])
