@@ -755,8 +755,9 @@ class Packed:
         indptr = np.zeros(n_nodes + 1, ids)
         np.cumsum(self._values(IN_DEGREE, rows, ids), out=indptr[1:])
         src = torch.from_numpy(self._values(EDGE_SRC, rows, ids))
-        consecutive = torch.empty(0, dtype=src.dtype)  # edge k of the CSC form has number k
-        g = dgl.graph(("csc", (torch.from_numpy(indptr), src, consecutive)), num_nodes=n_nodes)
+        # edge k of the CSC form has number k; written out, because float32 sums over edges of dgl 1.1.3 fail without
+        number = torch.arange(len(src), dtype=src.dtype)
+        g = dgl.graph(("csc", (torch.from_numpy(indptr), src, number)), num_nodes=n_nodes)
         g.set_batch_num_nodes(torch.from_numpy(rows["node"].counts))
         g.set_batch_num_edges(torch.from_numpy(rows["edge"].counts))
         return g
