@@ -1,0 +1,148 @@
+"""GAT and its variants against loops written from eq. (18)-(20), (29), (61)-(67) and (73), and against DGL's own layer."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from dgl.nn import GATConv
+
+from layers.gat_layer import EdgeReprGATLayer, GATLayer, IsotropicGATLayer
+from tests.layers import laws
+from tests.layers.reference import DIM, DST, SRC, E, N, batch_norm, in_edges, odd_graph, randomised
+
+
+def head(matrix, k, layer):
+    """Rows of head k."""
+    return matrix[k * layer.d : (k + 1) * layer.d]
+
+
+def leaky(x):
+    return torch.where(x > 0, x, 0.2 * x)
+
+
+def finish(layer, h, rows):
+    h_hat = torch.stack(rows)
+    if layer.graph_norm:
+        h_hat = h_hat / N**0.5
+    h_new = F.elu(batch_norm(h_hat, layer.norm_h))
+    return h + h_new if layer.residual else h_new
+
+
+def isotropic_by_loop(layer, h):
+    """Eq. (61)."""
+    zero = torch.zeros(layer.K * layer.d, dtype=h.dtype)
+    return finish(layer, h, [sum((layer.U.weight @ h[j] for _, j in in_edges(i)), zero) for i in range(N)])
+
+
+def attention_rows(layer, h, score):
+    """Eq. (18)-(19): the heads of each node side by side; score[edge][k]."""
+    rows = []
+    for i in range(N):
+        heads = []
+        for k in range(layer.K):
+            U = head(layer.U.weight, k, layer)
+            total = sum(torch.exp(score[edge][k]) for edge, _ in in_edges(i))
+            parts = [torch.exp(score[edge][k]) / total * (U @ h[j]) for edge, j in in_edges(i)]
+            heads.append(sum(parts, torch.zeros(layer.d, dtype=h.dtype)))
+        rows.append(torch.cat(heads))
+    return rows
+
+
+def gat_by_loop(layer, h):
+    """Eq. (18)-(20)."""
+    score = []
+    for j, i in zip(SRC, DST, strict=True):
+        score.append([])
+        for k in range(layer.K):
+            U, V = head(layer.U.weight, k, layer), layer.V[:, k].flatten()
+            score[-1].append(leaky(V @ torch.cat([U @ h[i], U @ h[j]])))
+    return finish(layer, h, attention_rows(layer, h, score))
+
+
+def edgerepr_by_loop(layer, h, e):
+    """Eq. (64)-(67)."""
+    score, e_hat = [], []
+    for edge, (j, i) in enumerate(zip(SRC, DST, strict=True)):
+        score.append([])
+        heads = []
+        for k in range(layer.K):
+            U, A = head(layer.U.weight, k, layer), head(layer.A.weight, k, layer)
+            x = torch.cat([A @ e[edge], U @ h[i], U @ h[j]])
+            score[-1].append(leaky(layer.V[:, k].flatten() @ x))
+            heads.append(torch.cat(list(layer.B[:, k]), dim=1) @ x + head(layer.b, k, layer))
+        e_hat.append(torch.cat(heads))
+    e_new = F.elu(batch_norm(torch.stack(e_hat), layer.norm_e))
+    return finish(layer, h, attention_rows(layer, h, score)), e + e_new if layer.residual else e_new
+
+
+KINDS = {
+    "isotropic": (IsotropicGATLayer, isotropic_by_loop, False),
+    "GAT": (GATLayer, gat_by_loop, False),
+    "edgereprfeat": (EdgeReprGATLayer, edgerepr_by_loop, True),
+}
+OPTIONS = {
+    "three heads": {"out_dim": DIM, "n_heads": 3},
+    "one head": {"out_dim": DIM, "n_heads": 1},
+    "plain": {"out_dim": DIM, "n_heads": 2, "batch_norm": False, "residual": False},
+    "graph norm": {"out_dim": DIM, "n_heads": 2, "graph_norm": True},
+    "another width": {"out_dim": 4, "n_heads": 2},
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+@pytest.fixture(params=OPTIONS)
+def layer(request, kind):
+    torch.manual_seed(0)
+    return randomised(kind[0](DIM, **OPTIONS[request.param]))
+
+
+def test_equals_the_loop(layer, kind):
+    laws.equals_the_loop(layer, kind[1], kind[2])
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+def test_laws(layer, kind, law):
+    law(layer, kind[2])
+
+
+@pytest.mark.parametrize("n_heads", [1, 3])
+def test_equals_the_layer_of_dgl(n_heads):
+    """Theirs -> ours: fc -> U, attn_r (destination) -> V[0], attn_l (source) -> V[1]."""
+    torch.manual_seed(0)
+    ours = randomised(GATLayer(DIM, DIM, n_heads, batch_norm=False))
+    theirs = GATConv(DIM, DIM // n_heads, n_heads, bias=False, activation=F.elu, allow_zero_in_degree=True).double()
+    theirs.fc.load_state_dict(ours.U.state_dict())
+    theirs.attn_r.data, theirs.attn_l.data = ours.V[None, 0].data, ours.V[None, 1].data
+    h = torch.randn(N, DIM, dtype=torch.float64)
+    torch.testing.assert_close(ours(odd_graph(), h), h + theirs(odd_graph(), h).flatten(1), rtol=0, atol=1e-10)
+
+
+def test_the_last_layer_gives_the_same_nodes_and_no_edges():
+    torch.manual_seed(0)
+    layer = randomised(EdgeReprGATLayer(DIM, DIM, 2))
+    h, e = torch.randn(N, DIM, dtype=torch.float64), torch.randn(E, DIM, dtype=torch.float64)
+    whole, _ = layer(odd_graph(), h, e)
+    layer.update_edges = False
+    nodes, edges = layer(odd_graph(), h, e)
+    assert torch.equal(nodes, whole) and edges is None
+    nodes.square().sum().backward()
+    for p in (layer.B, layer.b, *layer.norm_e.parameters()):
+        assert torch.equal(p.grad, torch.zeros_like(p))
+    assert all(p.grad.abs().sum() > 0 for p in (layer.U.weight, layer.V, layer.A.weight))
+
+
+def test_dropout_acts_on_nodes_and_edges_in_training_only():
+    torch.manual_seed(0)
+    layer = EdgeReprGATLayer(DIM, DIM, 2, dropout=0.5, batch_norm=False)
+    h, e = torch.ones(N, DIM), torch.ones(E, DIM)
+    assert all((x == 0).any() for x in layer(odd_graph(), h, e))
+    layer.eval()
+    assert not any((x == 0).any() for x in layer(odd_graph(), h, e))
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match="out_dim=6: expected a multiple of n_heads=4"):
+        GATLayer(DIM, DIM, 4)

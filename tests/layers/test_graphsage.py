@@ -1,0 +1,156 @@
+"""GraphSage with its aggregators and edge variants against loops written from eq. (14)-(17), (29) and (68)-(73)."""
+
+import dgl
+import pytest
+import torch
+from dgl.nn import SAGEConv
+
+from layers.graphsage_layer import GraphSageEdgeFeatLayer, GraphSageEdgeReprLayer, GraphSageLayer
+from tests.layers import laws
+from tests.layers.reference import DIM, N, batch_norm, in_edges, odd_graph, randomised
+
+
+def affine(linear, x):
+    return linear.weight @ x + linear.bias
+
+
+def relu(x):
+    return x.clamp(min=0)
+
+
+def maximum(vectors):
+    """Component by component; 0 for no vectors."""
+    return torch.stack(vectors).max(0).values if vectors else torch.zeros(DIM, dtype=torch.float64)
+
+
+def lstm_state(lstm, sequence):
+    """The textbook LSTM: input, forget and output gates i, f, o, candidate z, cell c, state s."""
+    s = c = torch.zeros(DIM, dtype=torch.float64)
+    for x in sequence:
+        both = lstm.weight_ih_l0 @ x + lstm.bias_ih_l0 + lstm.weight_hh_l0 @ s + lstm.bias_hh_l0
+        i, f, z, o = both.split(DIM)
+        c = f.sigmoid() * c + i.sigmoid() * z.tanh()
+        s = o.sigmoid() * c.tanh()
+    return s
+
+
+def aggregated(layer, h, i):
+    neighbours = [h[j] for _, j in in_edges(i)]
+    if layer.aggregator == "mean":
+        return sum(neighbours) / len(neighbours) if neighbours else torch.zeros_like(h[i])
+    if layer.aggregator == "maxpool":
+        return maximum([relu(affine(layer.V, x)) for x in neighbours])
+    return lstm_state(layer.lstm, neighbours)
+
+
+def updated(layer, h, c):
+    """Eq. (29) with (14)-(15) or (68) inside."""
+    h_hat = torch.stack([affine(layer.U, torch.cat([h[i], c[i]])) for i in range(N)])
+    if layer.l2_norm:
+        h_hat = relu(h_hat)
+        h_hat = torch.stack([x / x.norm() if x.any() else x for x in h_hat])
+    if layer.graph_norm:
+        h_hat = h_hat / N**0.5
+    h_new = relu(batch_norm(h_hat, layer.norm))
+    return h + h_new if layer.residual else h_new
+
+
+def isotropic_by_loop(layer, h):
+    return updated(layer, h, [aggregated(layer, h, i) for i in range(N)])
+
+
+def gated(layer, h, e):
+    return [maximum([relu(e[edge].sigmoid() * affine(layer.V, h[j])) for edge, j in in_edges(i)]) for i in range(N)]
+
+
+def joint(layer, h):
+    """Eq. (70) for all edges, in stored order."""
+    e = {edge: affine(layer.A, h[i] + h[j]) for i in range(N) for edge, j in in_edges(i)}
+    return torch.stack([e[edge] for edge in sorted(e)])
+
+
+def edge_feat_by_loop(layer, h):
+    return updated(layer, h, gated(layer, h, joint(layer, h)))
+
+
+def edge_repr_by_loop(layer, h, e):
+    e_hat = joint(layer, h) + torch.stack([affine(layer.B, x) for x in e])
+    e_new = relu(batch_norm(e_hat, layer.norm_e))
+    return updated(layer, h, gated(layer, h, e_hat)), e + e_new if layer.residual else e_new
+
+
+PLAIN = {"batch_norm": False, "residual": False}
+CASES = {
+    "mean": (lambda: GraphSageLayer(DIM, DIM, "mean"), isotropic_by_loop),
+    "maxpool": (lambda: GraphSageLayer(DIM, DIM, "maxpool"), isotropic_by_loop),
+    "lstm": (lambda: GraphSageLayer(DIM, DIM, "lstm"), isotropic_by_loop),
+    "mean as printed": (lambda: GraphSageLayer(DIM, DIM, "mean", l2_norm=True, **PLAIN), isotropic_by_loop),
+    "maxpool as printed": (lambda: GraphSageLayer(DIM, DIM, "maxpool", l2_norm=True, **PLAIN), isotropic_by_loop),
+    "maxpool, all norms": (lambda: GraphSageLayer(DIM, DIM, l2_norm=True, graph_norm=True), isotropic_by_loop),
+    "maxpool to another width": (lambda: GraphSageLayer(DIM, 4), isotropic_by_loop),
+    "edgefeat": (lambda: GraphSageEdgeFeatLayer(DIM, DIM), edge_feat_by_loop),
+    "edgefeat plain": (lambda: GraphSageEdgeFeatLayer(DIM, 4, graph_norm=True, **PLAIN), edge_feat_by_loop),
+    "edgereprfeat": (lambda: GraphSageEdgeReprLayer(DIM, DIM), edge_repr_by_loop),
+    "edgereprfeat plain": (lambda: GraphSageEdgeReprLayer(DIM, 4, graph_norm=True, **PLAIN), edge_repr_by_loop),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    torch.manual_seed(0)
+    make, loop = CASES[request.param]
+    return randomised(make()), loop, loop is edge_repr_by_loop
+
+
+def test_equals_the_loop(case):
+    laws.equals_the_loop(*case)
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+def test_laws(case, law):
+    layer, _, edges = case
+    if law is laws.ignores_the_order_of_edges and layer.aggregator == "lstm":
+        with pytest.raises(AssertionError, match="not close"):
+            law(layer, edges)
+        return
+    law(layer, edges)
+
+
+@pytest.mark.parametrize(("aggregator", "theirs"), [("mean", "mean"), ("maxpool", "pool"), ("lstm", "lstm")])
+def test_equals_sageconv_with_its_weights(aggregator, theirs):
+    """U = (fc_self | fc_neigh) with the bias of fc_self, V = fc_pool; SAGEConv has no norm and no residual connection."""
+    torch.manual_seed(0)
+    conv = randomised(SAGEConv(DIM, 4, theirs, activation=torch.relu))
+    layer = GraphSageLayer(DIM, 4, aggregator, **PLAIN).double()
+    with torch.no_grad():
+        layer.U.weight.copy_(torch.cat([conv.fc_self.weight, conv.fc_neigh.weight], dim=1))
+        layer.U.bias.copy_(conv.fc_self.bias)
+    if aggregator == "maxpool":
+        layer.V.load_state_dict(conv.fc_pool.state_dict())
+    if aggregator == "lstm":
+        layer.lstm.load_state_dict(conv.lstm.state_dict())
+    g = odd_graph()
+    (h,) = laws.random_inputs(g, edges=False)
+    laws.close([layer(g, h)], [conv(g, h)])
+
+
+def test_the_lstm_reads_many_nodes_of_many_degrees():
+    """Against one sequence at a time, on a graph whose edges are stored in no order."""
+    torch.manual_seed(0)
+    layer = randomised(GraphSageLayer(DIM, DIM, "lstm"))
+    src, dst = torch.randint(30, (200,)), (torch.rand(200) ** 2 * 30).long()
+    g = dgl.graph((src, dst), num_nodes=31)
+    (h,) = laws.random_inputs(g, edges=False)
+    expected = torch.stack([lstm_state(layer.lstm, [h[j] for j in src[dst == i]]) for i in range(31)])
+    laws.close([layer.aggregate(g, h)], [expected])
+
+
+def test_a_vector_of_zeros_stays_zero_on_the_unit_ball():
+    layer = GraphSageLayer(DIM, DIM, l2_norm=True, **PLAIN)
+    torch.nn.init.constant_(layer.U.bias, -100.0)
+    assert torch.equal(layer(odd_graph(), torch.ones(N, DIM)), torch.zeros(N, DIM))
+
+
+def test_an_unknown_aggregator_is_refused():
+    with pytest.raises(ValueError, match="sage_aggregator='avg': expected one of mean, maxpool, lstm"):
+        GraphSageLayer(2, 2, "avg")
