@@ -1,0 +1,97 @@
+"""What the Weisfeiler-Lehman layers of B.2 share: several graphs in one dense tensor, and operations that never see padding.
+
+A tensor h (d, B, n, n) holds d numbers for each pair (i, j) of nodes of each of B graphs. The channels stand first, so
+that a map of the channels is one product (d', d) x (d, B n n) and a product over nodes one batch of n x n matrices, and nothing is
+ever transposed. Graphs with fewer than n nodes are padded; every layer takes and gives h with zeros there.
+"""
+
+import torch
+from torch import nn
+
+EPS = 1e-6
+
+
+class Padding:
+    """Which part of a tensor (d, B, n, n) belongs to its graphs: graph b has sizes[b] nodes, the first of its n places.
+
+    real      (B, n) whether a place is a node
+    mask      (B, n, n) 1 where both places are nodes, else 0; None when no graph is padded
+    n_nodes   (B, 1, 1) of each graph, at least 1, to divide by
+    """
+
+    def __init__(self, sizes, dtype):
+        self.sizes = sizes
+        self.n = max(1, int(sizes.max()))
+        self.real = torch.arange(self.n, device=sizes.device) < sizes[:, None]
+        self.n_nodes = sizes.clamp(min=1).to(dtype)[:, None, None]
+        self.mask = None
+        if int(sizes.min()) < self.n:
+            self.mask = (self.real[:, :, None] & self.real[:, None, :]).to(dtype)
+
+    def zero_(self, h):
+        """h with zeros at the padding, in place."""
+        return h if self.mask is None else h.mul_(self.mask)
+
+    def nodes(self, x):
+        """x (d, B, n), one vector a place -> (N, d), one a node, graph after graph."""
+        x = x.flatten(1)
+        if self.mask is not None:
+            x = x.index_select(1, self.real.flatten().nonzero().flatten())
+        return x.t()
+
+
+class ChannelMap(nn.Module):
+    """W h_ij + b for each pair (i, j), the 1x1 convolution of B.2.2: h (in_dim, B, n, n) -> (out_dim, B, n, n)."""
+
+    def __init__(self, in_dim, out_dim, bias=True):
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(out_dim, in_dim)))
+        self.bias = nn.Parameter(torch.zeros(out_dim)) if bias else None
+
+    def forward(self, h):
+        pairs = h.flatten(1)
+        out = self.weight @ pairs if self.bias is None else torch.addmm(self.bias[:, None], self.weight, pairs)
+        return out.view(-1, *h.shape[1:])
+
+
+class PairNorm(nn.Module):
+    """Normalise each channel over the n x n pairs of each graph, then scale and shift: the `layer_norm` of the WL-GNNs."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim, 1, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(dim, 1, 1, 1))
+
+    def forward(self, h, padding):
+        n_pairs = padding.n_nodes.square()
+        mean = h.sum((2, 3), keepdim=True) / n_pairs
+        centred = padding.zero_(h - mean)
+        variance = centred.square().sum((2, 3), keepdim=True) / n_pairs
+        return padding.zero_(self.weight * centred / torch.sqrt(variance + EPS) + self.bias)
+
+
+def matrix_product(a, b):
+    """Σ_p a_ip b_pj for each channel and graph, eq. (42): (d, B, n, n) x 2 -> (d, B, n, n). The padding of `a` must be zero."""
+    return torch.bmm(a.flatten(0, 1), b.flatten(0, 1)).view_as(a)
+
+
+def max_diagonal_and_rest(h, padding):
+    """Concat(max_i h_ii, max_{i≠j} h_ij), eq. (47): (d, B, n, n) -> (B, 2d). The maximum over nothing is 0."""
+    none = torch.finfo(h.dtype).min
+    eye = torch.eye(padding.n, dtype=torch.bool, device=h.device)
+    pairs = padding.real[:, :, None] & padding.real[:, None, :] & ~eye
+    diagonal = h.diagonal(dim1=2, dim2=3).masked_fill(~padding.real, none).amax(2)
+    rest = torch.where(pairs, h, none).flatten(2).amax(2)
+    diagonal = diagonal.masked_fill(padding.sizes == 0, 0.0)
+    rest = rest.masked_fill(padding.sizes < 2, 0.0)
+    return torch.cat([diagonal, rest]).t()
+
+
+def dropout(h, p, padding, seeds):
+    """Dropout whose noise belongs to the graph (one seed each), so that it does not depend on how graphs are put together."""
+    noise = torch.ones_like(h)
+    for b, (size, seed) in enumerate(zip(padding.sizes.tolist(), seeds.tolist(), strict=True)):
+        generator = torch.Generator(h.device).manual_seed(seed)
+        keep = torch.rand(h.shape[0], size, size, generator=generator, device=h.device) >= p
+        noise[:, b, :size, :size] = keep.to(h.dtype) / (1 - p)
+    return h * noise

@@ -1,0 +1,86 @@
+"""The Ring-GNN layer of B.2.2: products of linear maps between n x n matrices that commute with renumbering the nodes."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from layers.dense import ChannelMap, PairNorm, matrix_product
+
+
+class EquivariantMaps(nn.Module):
+    r"""Several equivariant linear maps L_W of the same h, eq. (44): h (in_dim, B, n, n) -> one (out_dim, B, n, n) for each.
+
+    The 15 basis functions take entries, vectors or scalars of h to places of the result:
+
+        entries  h_ij, h_ji                                    to (i, j)                                 W_entry     2
+        vectors  h_ii, Σ_j h_ij / n, Σ_j h_ji / n              to (i, i), to row i, to column i          W_vector  3 x 3
+        scalars  Σ_i h_ii / n, Σ_ij h_ij / n²                  to the diagonal, to all pairs             W_scalar  2 x 2
+
+    and the two of the bias are the identity matrix (`diagonal_bias`, one a map) and the matrix of ones, which RingLayer adds. None
+    of the 15 tensors is ever built: channels are mapped first, and only the sums are put in their places.
+
+    Deviation: sums are divided by the number of terms, as in the original program; with (44) alone values grow with n.
+    """
+
+    def __init__(self, in_dim, out_dim, n_maps):
+        super().__init__()
+        self.n_maps, self.out_dim = n_maps, out_dim
+        scale = (2 / (in_dim + out_dim)) ** 0.5
+        self.W_entry = nn.Parameter(scale * torch.randn(n_maps, out_dim, 2, in_dim))
+        self.W_vector = nn.Parameter(scale * torch.randn(n_maps, 3, out_dim, 3, in_dim))
+        self.W_scalar = nn.Parameter(scale * torch.randn(n_maps, 2, out_dim, 2, in_dim))
+        self.diagonal_bias = nn.Parameter(torch.zeros(n_maps, out_dim))
+
+    def forward(self, h, padding):
+        _, B, n, _ = h.shape
+        diagonal = h.diagonal(dim1=2, dim2=3)
+        row, column = h.sum(3) / padding.n_nodes[..., 0], h.sum(2) / padding.n_nodes[..., 0]
+        trace, total = diagonal.sum(2) / padding.n_nodes[:, 0, 0], row.sum(2) / padding.n_nodes[:, 0, 0]
+
+        entries = torch.cat([h, h.transpose(2, 3)]).flatten(1)
+        vectors = self.W_vector.flatten(3).flatten(0, 2) @ torch.cat([diagonal, row, column]).flatten(1)
+        scalars = self.W_scalar.flatten(3).flatten(0, 2) @ torch.cat([trace, total])
+        vectors = vectors.view(self.n_maps, 3, self.out_dim, B, n)
+        scalars = scalars.view(self.n_maps, 2, self.out_dim, B, 1)
+        for W, bias, vector, scalar in zip(self.W_entry, self.diagonal_bias, vectors, scalars, strict=True):
+            L = (W.flatten(1) @ entries).view(self.out_dim, B, n, n)
+            L.add_((vector[1] + scalar[1])[..., None])
+            L.add_(vector[2][..., None, :])
+            L.diagonal(dim1=2, dim2=3).add_(vector[0] + scalar[0] + bias[:, None, None])
+            yield L
+
+
+class RingLayer(nn.Module):
+    r"""Ring-GNN, eq. (43)-(44).
+
+        h' = σ(w_1 L_W1(h) + w_2 L_W2(h) · L_W3(h) + b)        with residual: h' + R h
+
+    Shapes: h (in_dim, B, n, n) -> (out_dim, B, n, n), zero at the padding. `radius` is the largest number of factors: with 1
+    there is no product, with 3 a product of three further maps is added. The bias along the diagonal is learned for each map, that
+    of all pairs (b) once for the sum; R is linear, with bias: the printed counts say so.
+    """
+
+    def __init__(self, in_dim, out_dim, radius=2, w2_init=0.02, layer_norm=False, residual=False):
+        super().__init__()
+        self.radius = radius
+        self.L = EquivariantMaps(in_dim, out_dim, radius * (radius + 1) // 2)
+        self.w = nn.Parameter(torch.tensor([1.0] + [w2_init] * (radius - 1)))
+        self.b = nn.Parameter(torch.zeros(out_dim, 1, 1, 1))
+        self.norm = PairNorm(out_dim) if layer_norm else None
+        self.R = ChannelMap(in_dim, out_dim) if residual else None
+
+    def forward(self, h, padding):
+        maps = self.L(h, padding)
+        h_new = self.b
+        for n_factors, w in enumerate(self.w, 1):
+            product = w * next(maps)
+            for _ in range(n_factors - 1):
+                product = matrix_product(padding.zero_(product), next(maps))
+            h_new = h_new + product
+        h_new = padding.zero_(h_new)
+        if self.norm is not None:
+            h_new = self.norm(h_new, padding)
+        h_new = F.relu(h_new)
+        if self.R is not None:
+            h_new = h_new + padding.zero_(self.R(h))
+        return h_new

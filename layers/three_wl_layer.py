@@ -1,0 +1,49 @@
+"""The 3-WL layer of B.2.2: the product of two matrices of learned features tells apart what the 3-WL test does."""
+
+import torch.nn.functional as F
+from torch import nn
+
+from layers.dense import ChannelMap, PairNorm, matrix_product
+
+
+class ChannelMLP(nn.Module):
+    r"""M_W of eq. (41): h_ij -> W_b σ(W_a h_ij) for each pair, here with biases and with `depth` maps."""
+
+    def __init__(self, in_dim, out_dim, depth=2):
+        super().__init__()
+        self.maps = nn.ModuleList(ChannelMap(in_dim if i == 0 else out_dim, out_dim) for i in range(depth))
+
+    def forward(self, h):
+        for i, channel_map in enumerate(self.maps):
+            h = channel_map(F.relu(h) if i else h)
+        return h
+
+
+class ThreeWLLayer(nn.Module):
+    r"""3WL-GNN, eq. (40)-(42).
+
+        h' = W_h h + W_m (M_W1(h) · M_W2(h)) + b        with residual: h' + R h
+
+    Shapes: h (in_dim, B, n, n) -> (out_dim, B, n, n), zero at the padding.
+
+    Deviation: (40) prints Concat(M_W1(h) · M_W2(h), M_W3(h)), which would double the width in each layer. The printed counts need a
+    linear map of Concat(h, M_W1(h) · M_W2(h)) back to the width, as in the original program: [W_h W_m] is that map.
+    """
+
+    def __init__(self, in_dim, out_dim, depth_of_mlp=2, layer_norm=False, residual=False):
+        super().__init__()
+        self.M1 = ChannelMLP(in_dim, out_dim, depth_of_mlp)
+        self.M2 = ChannelMLP(in_dim, out_dim, depth_of_mlp)
+        self.W_h = ChannelMap(in_dim, out_dim)
+        self.W_m = ChannelMap(out_dim, out_dim, bias=False)
+        self.norm = PairNorm(out_dim) if layer_norm else None
+        self.R = ChannelMap(in_dim, out_dim) if residual else None
+
+    def forward(self, h, padding):
+        product = matrix_product(padding.zero_(self.M1(h)), self.M2(h))
+        h_new = padding.zero_(self.W_h(h) + self.W_m(product))
+        if self.norm is not None:
+            h_new = self.norm(h_new, padding)
+        if self.R is not None:
+            h_new = h_new + padding.zero_(self.R(h))
+        return h_new

@@ -1,0 +1,129 @@
+"""The 3-WL layer against loops over the equations (40)-(42); equivariance, padding, pooling and gradients."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from layers.dense import Padding, dropout, max_diagonal_and_rest
+from layers.three_wl_layer import ThreeWLLayer
+from tests.layers.reference import randomised
+from tests.layers.test_ring import padded, random_graphs
+
+torch.manual_seed(0)
+IN, OUT = 3, 4
+
+
+def mlp(M, x):
+    """Eq. (41) for one vector, with any number of maps."""
+    for i, channel_map in enumerate(M.maps):
+        x = channel_map.weight @ (x.clamp(min=0) if i else x) + channel_map.bias
+    return x
+
+
+def by_loop(layer, h):
+    """Eq. (40) and (42) for one graph: h (in, n, n) -> (out, n, n)."""
+    n = h.shape[-1]
+    out = torch.zeros(OUT, n, n, dtype=h.dtype)
+    for i in range(n):
+        for j in range(n):
+            product = sum(mlp(layer.M1, h[:, i, p]) * mlp(layer.M2, h[:, p, j]) for p in range(n))
+            W = torch.cat([layer.W_h.weight, layer.W_m.weight], 1)
+            out[:, i, j] = W @ torch.cat([h[:, i, j], product]) + layer.W_h.bias
+    if layer.norm is not None:
+        mean, var = out.mean((1, 2), keepdim=True), out.var((1, 2), unbiased=False, keepdim=True)
+        out = layer.norm.weight[..., 0] * (out - mean) / torch.sqrt(var + 1e-6) + layer.norm.bias[..., 0]
+    if layer.R is not None:
+        out = out + torch.einsum("oc,cij->oij", layer.R.weight, h) + layer.R.bias[:, None, None]
+    return out
+
+
+OPTIONS = {
+    "printed": {},
+    "residual": {"residual": True},
+    "layer norm": {"layer_norm": True, "residual": True},
+    "depth 1": {"depth_of_mlp": 1},
+    "depth 3": {"depth_of_mlp": 3},
+}
+
+
+@pytest.fixture(params=OPTIONS)
+def layer(request):
+    return randomised(ThreeWLLayer(IN, OUT, **OPTIONS[request.param]))
+
+
+@pytest.mark.parametrize("sizes", [[4], [1], [3, 3], [5, 1, 3]], ids=str)
+def test_equals_the_loop(layer, sizes):
+    graphs = random_graphs(sizes)
+    expected, _ = padded([by_loop(layer, graph) for graph in graphs])
+    torch.testing.assert_close(layer(*padded(graphs)), expected, rtol=0, atol=1e-10)
+
+
+def test_renumbered_nodes_give_renumbered_output(layer):
+    h, padding = padded(random_graphs([5]))
+    p = torch.randperm(5)
+    expected = layer(h, padding)[:, :, p][..., p]
+    torch.testing.assert_close(layer(h[:, :, p][..., p], padding), expected, rtol=0, atol=1e-10)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=5))
+def test_a_batch_equals_its_graphs_one_by_one(sizes):
+    layer = randomised(ThreeWLLayer(IN, OUT, layer_norm=True, residual=True))
+    graphs = random_graphs(sizes)
+    expected, _ = padded([layer(*padded([graph]))[:, 0] for graph in graphs])
+    torch.testing.assert_close(layer(*padded(graphs)), expected, rtol=0, atol=1e-10)
+
+
+def test_gradients(layer):
+    h, padding = padded(random_graphs([3, 2]))
+    h.requires_grad_()
+    names, params = zip(*layer.named_parameters(), strict=True)
+
+    def output(h, *params):
+        h = h * padding.mask  # a layer takes zeros at the padding
+        return torch.func.functional_call(layer, dict(zip(names, params, strict=True)), (h, padding))
+
+    assert torch.autograd.gradcheck(output, (h, *params), fast_mode=True)
+
+
+def test_the_maxima_never_see_padding_and_are_0_over_nothing():
+    graphs = [-1 - torch.rand(2, n, n, dtype=torch.float64) for n in (3, 1, 2)]  # all below the 0 of the padding
+    y = max_diagonal_and_rest(*padded(graphs))
+    for b, h in enumerate(graphs):
+        n = h.shape[-1]
+        for c in range(2):
+            assert y[b, c] == max(h[c, i, i] for i in range(n))
+            rest = [h[c, i, j] for i in range(n) for j in range(n) if i != j]
+            assert y[b, 2 + c] == (max(rest) if rest else 0)
+
+
+def test_the_maxima_of_a_graph_without_nodes_are_0():
+    padding = Padding(torch.tensor([0, 2]), torch.float64)
+    h = torch.full((1, 2, 2, 2), -5.0, dtype=torch.float64) * padding.mask
+    assert max_diagonal_and_rest(h, padding).tolist() == [[0, 0], [-5, -5]]
+
+
+def test_gradients_of_the_maxima():
+    h, padding = padded(random_graphs([3, 1, 2]))
+    h.requires_grad_()
+    assert torch.autograd.gradcheck(lambda h: max_diagonal_and_rest(h, padding), (h,))
+    max_diagonal_and_rest(h, padding).sum().backward()
+    assert (h.grad[:, 1, 1:] == 0).all() and (h.grad[:, 1, :, 1:] == 0).all()
+
+
+def test_the_noise_of_dropout_belongs_to_the_graph():
+    graphs = [torch.ones(200, n, n, dtype=torch.float64) for n in (3, 1)]
+    seeds = torch.tensor([5, 6])
+    both = dropout(*both_of(graphs), seeds)
+    for b, graph in enumerate(graphs):
+        n = graph.shape[-1]
+        alone = dropout(*both_of([graph]), seeds[b : b + 1])
+        assert torch.equal(both[:, b, :n, :n], alone[:, 0])
+    assert set(both[:, 0].unique().tolist()) == {0, 4 / 3}
+    assert 0.70 < (both[:, 0] > 0).double().mean() < 0.80
+
+
+def both_of(graphs):
+    h, padding = padded(graphs)
+    return h, 0.25, padding
