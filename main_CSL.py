@@ -20,7 +20,7 @@ DATASETS = {"CSL": CSL}
 
 def main(argv=None):
     config = parse_config(argv, "CSL", DATASETS, default="T3-CSL-{model}-LapPE-*", description=__doc__)
-    dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.pos_enc_dim)
+    dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
     task = GraphClassification(dataset.n_classes)
     results = []
     for fold in config.folds or dataset.folds:

@@ -1,9 +1,30 @@
 """One net a model. `NETS` is the plain dictionary of names; to add a model, write its file and add a line here."""
 
+from nets.gat_net import GATNet
+from nets.gatedgcn_net import GatedGCNNet
 from nets.gcn_net import GCNNet
+from nets.gin_net import GINNet
+from nets.graphsage_net import GraphSageNet
+from nets.knn_heuristic import KNNHeuristic
+from nets.matrix_factorisation_net import MatrixFactorisationNet
 from nets.mlp_net import MLPNet
+from nets.monet_net import MoNetNet
+from nets.ring_net import RingGNNNet
+from nets.three_wl_net import ThreeWLGNNNet
 
-NETS = {"MLP": MLPNet, "GCN": GCNNet}
+NETS = {
+    "MLP": MLPNet,
+    "GCN": GCNNet,
+    "GraphSage": GraphSageNet,
+    "MoNet": MoNetNet,
+    "GAT": GATNet,
+    "GatedGCN": GatedGCNNet,
+    "GIN": GINNet,
+    "RingGNN": RingGNNNet,
+    "3WLGNN": ThreeWLGNNNet,
+    "MF": MatrixFactorisationNet,
+    "kNN": KNNHeuristic,
+}
 
 
 def build_net(config, features, task):

@@ -1,4 +1,7 @@
-"""What turns the node representations of the last layer into predictions, B.1.3: one head for each level of task."""
+"""What turns the node representations of the last layer into predictions, B.1.3: one head for each level of task.
+
+`n_halvings` is how often the head's MLP halves its width; 0 is a single linear layer.
+"""
 
 import torch
 from torch import nn
@@ -21,10 +24,10 @@ def pool_nodes(g, h, readout):
 class GraphHead(nn.Module):
     """Pool the nodes of each graph, then predict, eq. (31)-(33). h (N, d) -> (B, n_out)."""
 
-    def __init__(self, dim, n_out, readout):
+    def __init__(self, dim, n_out, readout, n_halvings=2):
         super().__init__()
         self.readout = readout
-        self.mlp = MLPReadout(dim, n_out)
+        self.mlp = MLPReadout(dim, n_out, n_halvings)
 
     def forward(self, g, h):
         return self.mlp(pool_nodes(g, h, self.readout))
@@ -33,9 +36,9 @@ class GraphHead(nn.Module):
 class NodeHead(nn.Module):
     """Predict for each node, eq. (34). h (N, d) -> (N, n_out)."""
 
-    def __init__(self, dim, n_out, readout=None):
+    def __init__(self, dim, n_out, readout=None, n_halvings=2):
         super().__init__()
-        self.mlp = MLPReadout(dim, n_out)
+        self.mlp = MLPReadout(dim, n_out, n_halvings)
 
     def forward(self, g, h):
         return self.mlp(h)
@@ -44,9 +47,9 @@ class NodeHead(nn.Module):
 class EdgeHead(nn.Module):
     """Predict for each edge j -> i from Concat(h_j, h_i), eq. (35). h (N, d) -> (E, n_out)."""
 
-    def __init__(self, dim, n_out, readout=None):
+    def __init__(self, dim, n_out, readout=None, n_halvings=2):
         super().__init__()
-        self.mlp = MLPReadout(2 * dim, n_out)
+        self.mlp = MLPReadout(2 * dim, n_out, n_halvings)
 
     def forward(self, g, h):
         src, dst = g.edges()

@@ -9,14 +9,16 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import nn
 
-from nets.embedding import EdgeEmbedding, InputEmbedding
+from nets.embedding import EIGENVECTOR_ENCODINGS, EdgeEmbedding, InputEmbedding
 from nets.heads import HEADS
+
+STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
 
 class NetConfig(BaseModel):
     """Hyper-parameters that every message-passing net has, in the paper's words."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+    model_config = STRICT
 
     model: str = Field(description="which net")
     L: int = Field(gt=0, description="number of layers")
@@ -25,11 +27,14 @@ class NetConfig(BaseModel):
     readout: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
     in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
     dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
-    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs"] = Field(
+    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs", "node_index", "rand_node_index"] = Field(
         "none",
-        description="Laplacian eigenvectors: none, as they are, signs flipped at random in training, absolute values",
+        description="positional encoding, section D: none; Laplacian eigenvectors as they are, with signs flipped at random in "
+        "training, or as absolute values; the node's number in its graph, as it is or drawn anew for each batch in training",
     )
-    pos_enc_dim: int = Field(0, ge=0, description="number of eigenvectors; 0 without positional encoding")
+    pos_enc_dim: int = Field(
+        0, ge=0, description="number of eigenvectors, or of node numbers; 0 without positional encoding"
+    )
 
     @model_validator(mode="after")
     def _encoding_has_a_size(self):
@@ -40,12 +45,18 @@ class NetConfig(BaseModel):
             )
         return self
 
+    @property
+    def n_eigenvectors(self):
+        """How many eigenvectors a node the dataset must carry."""
+        return self.pos_enc_dim if self.pos_enc in EIGENVECTOR_ENCODINGS else 0
+
 
 class GCNConfig(NetConfig):
     """What the graph convolutions add to it."""
 
     batch_norm: bool = Field(True, description="batch normalisation in each layer, eq. (29)")
     residual: bool = Field(True, description="residual connection around each layer, eq. (29)")
+    graph_norm: bool = Field(False, description="graph size normalisation before batch normalisation, eq. (73)")
 
 
 class MessagePassingNet(nn.Module):
@@ -64,7 +75,9 @@ class MessagePassingNet(nn.Module):
         self.edge_embedding = EdgeEmbedding(features, config, width) if self.has_edges(config) else None
         widths = [width] * config.L + [config.out_dim]
         self.layers = nn.ModuleList(self.make_layer(config, a, b) for a, b in pairwise(widths))
-        self.head = HEADS[task.level](config.out_dim, task.n_out, config.readout)
+        if self.edge_embedding is not None:
+            self.layers[-1].update_edges = False  # no head reads the edges
+        self.head = self.make_head(config, task)
 
     @staticmethod
     def width(config):
@@ -78,6 +91,9 @@ class MessagePassingNet(nn.Module):
 
     def make_layer(self, config, in_dim, out_dim):
         raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
+
+    def make_head(self, config, task):
+        return HEADS[task.level](config.out_dim, task.n_out, config.readout)
 
     def propagate(self, g, h):
         if self.edge_embedding is None:

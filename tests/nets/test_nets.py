@@ -1,6 +1,5 @@
-"""Parameter counts as printed, invariance, batches, and what message passing can and cannot tell apart."""
+"""The message-passing nets of CSL: invariance, batches, and what message passing can and cannot tell apart."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -12,12 +11,12 @@ from data.CSL import skip_link_edges
 from data.dataset import Features
 from data.packed import Field
 from data.positional_encoding import laplacian_eigenvectors
-from nets import NETS, build_net, count_parameters
+from nets import NETS, build_net
 from nets.heads import pool_nodes
 from train.tasks import EdgeClassification, GraphClassification, GraphRegression, NodeClassification
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGS = sorted((ROOT / "configs" / "CSL").glob("*.json"))
+MODELS = ("MLP", "GCN", "GraphSage", "GAT", "MoNet", "GatedGCN", "GIN")
 NO_FEATURES = Features(node=None, edge=None, pos_enc_dim=20)
 
 
@@ -26,50 +25,8 @@ def net_of(path, features=NO_FEATURES, **changes):
     return build_net(NETS[content["model"]].Config(**content), features, GraphClassification(10))
 
 
-def printed_counts():
-    with open(ROOT / "paper_tables/benchmarking_gnns/table3_csl.csv", newline="") as file:
-        return {line["row_id"]: line["params"] for line in csv.DictReader(file)}
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
-def test_parameter_count_of_table_3(path):
-    row = json.loads(path.read_text())["row"]
-    printed = printed_counts()[row]
-    counted = count_parameters(net_of(path))
-    # the row of all models without encodings prints 100K for every one of them
-    assert counted == int(printed) if printed != "100K" else 95_000 < counted < 110_000
-
-
-# Table 2 and 6: (model, L, width, features, task, printed). The same nets with other inputs and heads.
 def continuous(dim):
     return Features(Field("node", "feat", "float32", (dim,)), None, 0)
-
-
-def categorical(n_types):
-    return Features(Field("node", "feat", "int64", n_types=n_types), None, 0)
-
-
-PRINTED = [
-    ("GCN", 4, 145, categorical(28), GraphRegression(), 103077),
-    ("GCN", 16, 172, categorical(28), GraphRegression(), 505079),
-    ("MLP", 4, 150, categorical(28), GraphRegression(), 108975),
-    ("GCN", 4, 146, categorical(3), NodeClassification(2), 100923),
-    ("GCN", 4, 146, categorical(7), NodeClassification(6), 101655),
-    ("GCN", 16, 172, categorical(7), NodeClassification(6), 501687),
-    ("MLP", 4, 150, categorical(3), NodeClassification(2), 105263),
-    ("GCN", 4, 146, continuous(3), GraphClassification(10), 101365),
-    ("MLP", 4, 168, continuous(5), GraphClassification(10), 104380),
-    ("GCN", 4, 120, continuous(2), EdgeClassification(), 95702),
-    ("MLP", 4, 132, continuous(2), EdgeClassification(), 96956),
-    ("MLP", 4, 164, continuous(18), GraphClassification(6), 101481),
-    ("GCN", 4, 146, continuous(18), GraphClassification(6), 103407),
-]
-
-
-@pytest.mark.parametrize(("model", "L", "width", "features", "task", "printed"), PRINTED)
-def test_parameter_counts_of_tables_2_and_6(model, L, width, features, task, printed):
-    config = NETS[model].Config(L=L, hidden_dim=width, out_dim=width)
-    assert count_parameters(build_net(config, features, task)) == printed
 
 
 def skip_link_graph(skip, number=None, k=20):
@@ -81,7 +38,7 @@ def skip_link_graph(skip, number=None, k=20):
     return g
 
 
-@pytest.mark.parametrize("model", NETS)
+@pytest.mark.parametrize("model", MODELS)
 def test_without_positions_all_skip_lengths_look_alike_and_with_them_not(model):
     graphs = [skip_link_graph(c) for c in (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)]
     without = net_of(ROOT / f"configs/CSL/T3-CSL-{model}-none-L4.json").double().eval()
@@ -92,7 +49,7 @@ def test_without_positions_all_skip_lengths_look_alike_and_with_them_not(model):
     assert torch.pdist(scores).min() > 1e-6
 
 
-@pytest.mark.parametrize("model", NETS)
+@pytest.mark.parametrize("model", MODELS)
 def test_graph_scores_do_not_depend_on_the_numbering(model):
     net = net_of(ROOT / f"configs/CSL/T3-CSL-{model}-LapPE-L4.json").double().eval()
     g = skip_link_graph(5)
@@ -104,21 +61,12 @@ def test_graph_scores_do_not_depend_on_the_numbering(model):
     torch.testing.assert_close(net(h), net(g), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("model", NETS)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("readout", ["mean", "sum", "max"])
 def test_a_batch_equals_its_graphs_one_by_one(model, readout):
     net = net_of(ROOT / f"configs/CSL/T3-CSL-{model}-LapPE-L4.json", readout=readout).double().eval()
     graphs = [skip_link_graph(c) for c in (2, 9, 13)]
     torch.testing.assert_close(net(dgl.batch(graphs)), torch.cat([net(g) for g in graphs]), rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("model", NETS)
-def test_every_parameter_receives_a_finite_gradient(model):
-    for encoding in ("LapPE", "none"):
-        net = net_of(ROOT / f"configs/CSL/T3-CSL-{model}-{encoding}-L4.json").double()
-        net(dgl.batch([skip_link_graph(2), skip_link_graph(3)])).square().sum().backward()
-        for name, p in net.named_parameters():
-            assert p.grad is not None and torch.isfinite(p.grad).all(), name
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,152 @@
+"""What the Weisfeiler-Lehman GNNs share, B.2: input tensor -> L layers on n x n pairs -> read-outs of all layers.
+
+A batch is cut into pieces of graphs of similar size, each one padded tensor; a piece that would need more memory than the budget
+is made smaller, and its activations are computed again in the backward pass instead of being kept.
+"""
+
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from layers.dense import dropout
+from nets.dense_input import DenseInput
+
+# What one more piece costs, in pairs of nodes (measured): fewer pieces mean more padding.
+PAIRS_PER_PIECE = 500
+
+
+class DenseConfig(BaseModel):
+    """Hyper-parameters that both WL-GNNs have, in the paper's words."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+
+    model: str = Field(description="which net")
+    L: int = Field(gt=0, description="number of layers")
+    hidden_dim: int = Field(gt=0, description="width of the layers")
+    dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
+    residual: bool = Field(False, description="residual connection around each layer, through a linear map")
+    layer_norm: bool = Field(False, description="normalise each channel over the pairs of a graph, in each layer")
+    edge_feat: bool = Field(False, description="input edge features, eq. (39): the -E models")
+    adjacency: Literal["plain", "sym_norm"] = Field(
+        "plain", description="first channel of the input: A of eq. (37), or D^-1/2 A D^-1/2 as in the original program"
+    )
+    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs"] = Field(
+        "none",
+        description="Laplacian eigenvectors: none, as they are, signs flipped at random in training, absolute values",
+    )
+    pos_enc_dim: int = Field(0, ge=0, description="number of eigenvectors; 0 without positional encoding")
+    memory_budget: float = Field(
+        2.0,
+        gt=0,
+        description="GiB for the dense tensors of a batch; a larger batch is computed in pieces, with the same result",
+        json_schema_extra={"identity": False},
+    )
+
+    @model_validator(mode="after")
+    def _encoding_has_a_size(self):
+        if (self.pos_enc == "none") != (self.pos_enc_dim == 0):
+            raise ValueError(
+                f"pos_enc={self.pos_enc!r} with pos_enc_dim={self.pos_enc_dim}: "
+                "pos_enc_dim must be 0 without positional encoding and positive with one"
+            )
+        return self
+
+    @property
+    def n_eigenvectors(self):
+        """How many eigenvectors a node the dataset must carry."""
+        return self.pos_enc_dim
+
+
+class DenseNet(nn.Module):
+    """input -> L layers -> head. A subclass says in `make_layer`, `make_head` and `count_numbers_per_pair` what it is."""
+
+    Config = DenseConfig
+
+    def __init__(self, config, features, task):
+        super().__init__()
+        self.config, self.level = config, task.level
+        self.input = DenseInput(features, config)
+        widths = [self.input.dim] + [config.hidden_dim] * config.L
+        self.layers = nn.ModuleList(self.make_layer(config, a, b) for a, b in pairwise(widths))
+        self.head = self.make_head(config, task, widths)
+        self.numbers_per_pair = self.count_numbers_per_pair(config, widths)
+
+    def make_layer(self, config, in_dim, out_dim):
+        raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
+
+    def make_head(self, config, task, widths):
+        raise TypeError(f"{type(self).__name__} does not say how it predicts: define make_head")
+
+    def count_numbers_per_pair(self, config, widths):
+        """About how many numbers there are for each pair of nodes at the peak of a training step; rather more than fewer."""
+        raise TypeError(f"{type(self).__name__} does not say how much memory it needs: define count_numbers_per_pair")
+
+    def forward(self, g):
+        dtype = next(self.parameters()).dtype
+        graphs, seeds = self.input(g, dtype), None
+        if self.training and self.config.dropout:
+            seeds = torch.randint(2**62, (len(self.layers), len(graphs.sizes)), device=graphs.sizes.device)
+        pieces, recompute = self._pieces(graphs.sizes.cpu().numpy(), dtype.itemsize)
+        scores, numbers = [], []
+        for chosen in pieces:
+            chosen = torch.from_numpy(chosen).to(graphs.sizes.device)
+            piece, nodes, edges = graphs.take(chosen)
+            numbers.append({"graph": chosen, "node": nodes, "edge": edges}[self.level])
+            arguments = piece, None if seeds is None else seeds[:, chosen]
+            if recompute:
+                scores.append(checkpoint(self._scores, *arguments, use_reentrant=False, preserve_rng_state=False))
+            else:
+                scores.append(self._scores(*arguments))
+        if len(scores) == 1:
+            return scores[0]
+        return torch.cat(scores).index_select(0, torch.cat(numbers).argsort())
+
+    def _scores(self, graphs, seeds):
+        """Scores of the graphs of one piece, in their order."""
+        h, padding = graphs.dense()
+        pooled = [self.head.pool(h, padding)]
+        for i, layer in enumerate(self.layers):
+            h = layer(h, padding)
+            if seeds is not None:
+                h = dropout(h, self.config.dropout, padding, seeds[i])
+            pooled.append(self.head.pool(h, padding))
+        return self.head(pooled, graphs)
+
+    def _pieces(self, sizes, itemsize):
+        """(pieces, whether activations must be computed again): arrays of graph numbers, ascending in each piece."""
+        max_pairs = self.config.memory_budget * 2**30 / (itemsize * self.numbers_per_pair)
+        pieces = similar_sizes(sizes)
+        if sum(n_pairs(sizes[piece]) for piece in pieces) <= max_pairs:
+            return pieces, False
+        return similar_sizes(sizes, max_pairs), torch.is_grad_enabled()
+
+
+def n_pairs(sizes):
+    """Pairs of a padded tensor of graphs of these sizes."""
+    return len(sizes) * int(sizes.max()) ** 2
+
+
+def similar_sizes(sizes, max_pairs=np.inf):
+    """Divide graphs so that padding and the number of pieces cost least together: lists of graph numbers.
+
+    No piece has more than max_pairs pairs, unless it is a single graph. By dynamic programming over the graphs in order of
+    size: cost[j] is the least cost of the j smallest.
+    """
+    order = np.argsort(sizes, kind="stable")
+    cost, start = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, int)
+    for j, size in enumerate(sizes[order], 1):
+        pairs = np.arange(j, 0, -1) * float(size) ** 2  # of the piece that begins at graph 0, 1, … j - 1
+        total = cost[:j] + pairs + PAIRS_PER_PIECE
+        total[:-1][pairs[:-1] > max_pairs] = np.inf
+        start[j] = np.argmin(total)
+        cost[j] = total[start[j]]
+    pieces, j = [], len(sizes)
+    while j:
+        pieces.append(np.sort(order[start[j] : j]))
+        j = start[j]
+    return pieces[::-1]

@@ -1,0 +1,66 @@
+"""GatedGCN: anisotropic aggregation with edge gates, eq. (24)-(26), and the variants of section E.1."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from layers import ops
+from layers.gatedgcn_layer import EdgeFeatGatedGCNLayer, GatedGCNLayer, IsotropicGatedGCNLayer
+from nets.embedding import EdgeEmbedding
+from nets.skeleton import GCNConfig, MessagePassingNet
+
+LAYERS = {"isotropic": IsotropicGatedGCNLayer, "edgefeat": EdgeFeatGatedGCNLayer, "edgereprfeat": GatedGCNLayer}
+
+
+class EdgeConfig(GCNConfig):
+    """What the nets of section E add."""
+
+    layer_type: str
+    edge_feat: bool = Field(False, description="edge representations start from the dataset's edge features (-E)")
+
+    @model_validator(mode="after")
+    def _edge_features_are_read(self):
+        if self.edge_feat and self.layer_type != "edgereprfeat":
+            raise ValueError(
+                f"edge_feat=True with layer_type={self.layer_type!r}: only the layers of edgereprfeat read edge features"
+            )
+        return self
+
+
+class EdgeVariantsNet(MessagePassingNet):
+    """What GatedGCN and GAT share: with layer_type edgereprfeat the layers keep edge representations.
+
+    Deviation: the printed counts of the other variants hold an input embedding of the edges too (`counts_edge_embedding`),
+    though their equations have none. It is made, and influences nothing.
+    """
+
+    def __init__(self, config, features, task):
+        super().__init__(config, features, task)
+        self.unread = None
+        if not self.has_edges(config) and self.counts_edge_embedding(config):
+            self.unread = EdgeEmbedding(features, config, self.width(config))
+
+    @staticmethod
+    def has_edges(config):
+        return config.layer_type == "edgereprfeat"
+
+    @staticmethod
+    def counts_edge_embedding(config):
+        return True
+
+    def propagate(self, g, h):
+        h = super().propagate(g, h)
+        return h if self.unread is None else ops.without_influence(h, self.unread.parameters())
+
+
+class GatedGCNNet(EdgeVariantsNet):
+    class Config(EdgeConfig):
+        model: Literal["GatedGCN"] = Field("GatedGCN", description="which net")
+        layer_type: Literal["isotropic", "edgefeat", "edgereprfeat"] = Field(
+            "edgereprfeat",
+            description="eq. (55) without gates, (56)-(57) gates from the nodes, (58)-(60) gates from edge representations",
+        )
+
+    def make_layer(self, config, in_dim, out_dim):
+        layer = LAYERS[config.layer_type]
+        return layer(in_dim, out_dim, config.dropout, config.batch_norm, config.residual, config.graph_norm)

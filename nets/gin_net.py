@@ -1,0 +1,64 @@
+"""GIN: sums over the neighbourhood, eq. (27)-(28), and predictions from the features of all layers, B.1.3."""
+
+from typing import Literal
+
+from pydantic import Field
+from torch import nn
+
+from layers.gin_layer import GINLayer
+from nets.heads import HEADS
+from nets.skeleton import GCNConfig, MessagePassingNet
+
+# Width halvings in the prediction from one layer: the printed counts need a linear map for graphs and nodes, and two linear
+# maps with a ReLU between for edges (TSP).
+N_HALVINGS = {"graph": 0, "node": 0, "edge": 1}
+
+
+class GINNet(MessagePassingNet):
+    r"""y = Σ_ℓ P^ℓ(h^ℓ), ℓ = 0 … L: one head for the input embedding and one for each layer, and the sum of what they say.
+
+    Deviation: the printed count of COLLAB needs what the other nets have, one MLP after the last layer
+    (jumping_knowledge=False).
+    """
+
+    class Config(GCNConfig):
+        model: Literal["GIN"] = Field("GIN", description="which net")
+        neighbor_aggr_GIN: Literal["sum", "mean", "max"] = Field(
+            "sum", description="how neighbours are aggregated, eq. (28)"
+        )
+        n_mlp_GIN: int = Field(2, gt=0, description="number of linear maps in a layer, eq. (27)")
+        learn_eps_GIN: bool = Field(True, description="whether ε is learned, eq. (28); 0 otherwise")
+        jumping_knowledge: bool = Field(
+            True, description="predict from the features of all layers, B.1.3; otherwise from those of the last"
+        )
+
+    def make_layer(self, config, in_dim, out_dim):
+        return GINLayer(
+            in_dim,
+            out_dim,
+            config.neighbor_aggr_GIN,
+            config.n_mlp_GIN,
+            config.learn_eps_GIN,
+            config.dropout,
+            config.batch_norm,
+            config.residual,
+            config.graph_norm,
+        )
+
+    def make_head(self, config, task):
+        if not config.jumping_knowledge:
+            return super().make_head(config, task)
+        widths = [config.hidden_dim] * config.L + [config.out_dim]
+        return nn.ModuleList(
+            HEADS[task.level](dim, task.n_out, config.readout, N_HALVINGS[task.level]) for dim in widths
+        )
+
+    def forward(self, g):
+        if not isinstance(self.head, nn.ModuleList):
+            return super().forward(g)
+        h = self.embedding(g)
+        y = self.head[0](g, h)
+        for layer, head in zip(self.layers, self.head[1:], strict=True):
+            h = layer(g, h)
+            y = y + head(g, h)
+        return y

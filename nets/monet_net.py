@@ -1,0 +1,27 @@
+"""MoNet: neighbours weighted by Gaussian kernels of degrees, eq. (21)-(23)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from layers.monet_layer import MoNetLayer
+from nets.skeleton import GCNConfig, MessagePassingNet
+
+
+class MoNetNet(MessagePassingNet):
+    class Config(GCNConfig):
+        model: Literal["MoNet"] = Field("MoNet", description="which net")
+        kernel: int = Field(3, gt=0, description="number K of Gaussian kernels, eq. (21)")
+        pseudo_dim_MoNet: int = Field(2, gt=0, description="number of pseudo coordinates of an edge, eq. (23)")
+
+    def make_layer(self, config, in_dim, out_dim):
+        return MoNetLayer(
+            in_dim,
+            out_dim,
+            config.kernel,
+            config.pseudo_dim_MoNet,
+            config.dropout,
+            config.batch_norm,
+            config.residual,
+            config.graph_norm,
+        )

@@ -1,0 +1,32 @@
+"""Small random batches with the features of any dataset of the catalogue."""
+
+import dgl
+import torch
+
+from data.catalogue import CATALOGUE
+
+
+def random_feature(field, n):
+    if field.n_types is not None:
+        return torch.randint(0, field.n_types, (n,))
+    return torch.randn(n, *field.shape)
+
+
+def random_batch(dataset, sizes=(5, 7, 6), n_eigenvectors=0, dtype=torch.float32):
+    """A batch of symmetric random graphs, int32 and sorted by destination like those of a store, and labels for the task."""
+    entry = CATALOGUE[dataset]
+    graphs = []
+    for n in sizes:
+        upper = torch.triu(torch.rand(n, n) < 0.6, diagonal=1)
+        dst, src = torch.nonzero(upper | upper.T, as_tuple=True)
+        graphs.append(dgl.graph((src, dst), num_nodes=n, idtype=torch.int32))
+    g = dgl.batch(graphs)
+    for field, data, n in ((entry.node, g.ndata, g.num_nodes()), (entry.edge, g.edata, g.num_edges())):
+        if field is not None:
+            x = random_feature(field, n)
+            data["feat"] = x.to(dtype) if x.is_floating_point() else x
+    if n_eigenvectors:
+        g.ndata["pos_enc"] = torch.randn(g.num_nodes(), n_eigenvectors, dtype=dtype)
+    n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": g.num_edges()}[entry.level]
+    y = torch.randn(n_items, 1, dtype=dtype) if entry.n_out == 1 else torch.randint(0, entry.n_out, (n_items,))
+    return g, y
