@@ -42,7 +42,7 @@ def compare_row(row, results):
         lines.append((f"{part} {name}{unit}", printed, spread([c[name] for c in chosen]) if chosen else "-"))
     test = paper.get("test", {})
     for what, key, digits in (("epochs", "epochs", 2), ("seconds an epoch", "epoch_time_s", 2)):
-        lines.append((what, test.get(key) or "-", average([r[key] for r in done], digits) if done else "-"))
+        lines.append((what, test.get(key) or "-", average([r[key] or 0 for r in done], digits) if done else "-"))
     # the paper's total is that of one seed: all folds together
     seeds = {r["seed"] for r in done}
     lines.append(

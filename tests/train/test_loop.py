@@ -15,6 +15,7 @@ from train.config import TrainConfig, parse_config
 from train.files import RunError
 from train.loop import Diverged, Interrupted, Trainer, fit
 from train.random_state import seed_all
+from train.table import row_report
 from train.tasks import EdgeClassification, GraphClassification, GraphRegression, NodeClassification
 
 TRAIN = {"batch_size": 3, "init_lr": 0.01, "lr_schedule_patience": 2, "min_lr": 1e-4, "epochs": 4}
@@ -261,3 +262,19 @@ def test_divergence_in_validation_counts_too(tmp_path):
 def test_workers_change_nothing(tmp_path):
     results = [fit(*toy(tmp_path, workers=n), run_in(tmp_path / str(n))) for n in (0, 2)]
     assert results[0]["metrics"] == results[1]["metrics"]
+
+
+class Heuristic(torch.nn.Module):
+    """Predicts class 1 for every graph."""
+
+    def forward(self, g):
+        return torch.tensor([[0.0, 1.0]]).repeat(g.batch_size, 1)
+
+
+def test_a_net_without_parameters_is_only_evaluated(tmp_path):
+    _, fold, task, config = toy(tmp_path)
+    result = fit(Heuristic(), fold, task, config, run_in(tmp_path))
+    assert result["status"] == "ok" and result["stopped_by"] == "nothing to learn" and result["epochs"] == 0
+    labels = fold.store.column("graph.label")[fold.parts["test"]]
+    assert result["metrics"]["last"]["test"]["accuracy"] == pytest.approx(100 * labels.mean())
+    assert row_report("x", None, [result])
