@@ -57,7 +57,9 @@ DATASETS = ("ZINC", "PATTERN")
 ROWS = {m: f"{m}-L4" for m in ("MLP", "GCN", "GraphSage", "GAT", "MoNet", "GatedGCN", "GIN")}
 ROWS |= {"RingGNN": "RingGNN-L2-100k", "3WLGNN": "3WLGNN-L3-100k"}
 DENSE = ("RingGNN", "3WLGNN")
-BATCH_SIZE, DENSE_BATCH_SIZE = {"ZINC": 128, "PATTERN": 128}, {"ZINC": 128, "PATTERN": 8}
+BATCH_SIZE, DENSE_BATCH_SIZE = 128, {"ZINC": 128, "PATTERN": 8}
+N_BATCHES = {("ZINC", False): 6, ("ZINC", True): 2, ("PATTERN", False): 2, ("PATTERN", True): 2}  # True: those in DENSE
+CHECK_GRAPHS = 4
 SETTINGS = {"ours": "on", "a": "off", "b": "off", "one": "on", "naive": "on", "floor": "on"}
 LEAST = {  # wanted of ratios to the time of ours; best: the smaller of (a) and (b)
     **{(dataset, model): {"best": 1.0} for dataset in DATASETS for model in ROWS if model not in DENSE},
@@ -570,12 +572,15 @@ def copy_weights(ours, other, model, variant):
 def check(dataset, model, variants, store):
     """With the same weights, ours and (a), (b) give the same scores, loss and gradient of the embedding (float64)."""
     for variant in variants:
-        job = Job(dataset, model, store, batch_size=4, n_batches=1)
+        job = Job(dataset, model, store, CHECK_GRAPHS, 1)
         kind = torch_geometric_net() if variant == "a" else DGLNet
         ours, other = job.net().double(), kind(job.config, job.entry.features(), job.task).double()
         copy_weights(ours, other, model, variant)
         results = []
-        for net, loader in ((ours, job.loader(4, False)), (other, kind.loader(job.store, job.numbers, 4, False))):
+        for net, loader in (
+            (ours, job.loader(CHECK_GRAPHS, False)),
+            (other, kind.loader(job.store, job.numbers, CHECK_GRAPHS, False)),
+        ):
             ((batch, y),) = loader
             y = y.double() if y.is_floating_point() else y
             scores = net(batch)
@@ -660,103 +665,107 @@ def ratios_of(workers, rounds, job):
 # Report
 
 
-def cell(values):
-    return f"{median(values):.2f} ({min(values):.2f}-{max(values):.2f})"
-
-
-def judge(ratios, least):
-    """[(name, least, median, whether it is met)] of what is wanted and was measured."""
-    return [
-        (name, least, median(ratios[name]), median(ratios[name]) >= least)
-        for name, least in least.items()
-        if name in ratios
-    ]
-
-
-def report(dataset, arguments, store):
-    """Measure and print one dataset: [(model, name, least, median, met)]."""
+def report(dataset, models, columns, batch_size, n_batches, store, arguments):
+    """Measure and print some models on one dataset: [(dataset, model, name, least, median)] of what is wanted."""
+    print(f"\n{dataset}-like graphs, {batch_size} a batch, epochs of {n_batches} batches")
+    titles = "".join(f"{f'{name} / ours':>21}" for name in columns)
+    print(f"{'':10}{'ours ms/batch':>14}{titles}{'ours / floor':>21}   wanted", flush=True)
     judged = []
-    for columns, models, batch_size in (
-        ({"a": "(a) / ours", "b": "(b) / ours"}, [m for m in arguments.models if m not in DENSE], BATCH_SIZE[dataset]),
-        (
-            {"one": "one / ours", "naive": "naive / ours"},
-            [m for m in arguments.models if m in DENSE],
-            arguments.dense_batch_size,
-        ),
-    ):
-        if not models:
-            continue
-        batch_size = batch_size or DENSE_BATCH_SIZE[dataset]
-        n_batches = arguments.batches or (6 if dataset == "ZINC" else 2)
-        print(f"\n{dataset}-like graphs, {batch_size} a batch, epochs of {n_batches} batches")
-        heads = "".join(f"{title:>20}" for title in (*columns.values(), "ours / floor"))
-        print(f"{'':10}{'ours ms/batch':>14}{heads}   wanted", flush=True)
-        with ExitStack() as stack:
-            workers = {}
-            for variant in ("ours", *columns, "floor"):
-                if variant == "a" and not find_spec("torch_geometric"):
-                    continue
+    with ExitStack() as stack:
+        workers = {}
+        for variant in ("ours", *columns, "floor"):
+            if variant != "a" or has_geometric():
                 settings = "on" if arguments.same_settings else SETTINGS[variant]
                 workers[variant] = stack.enter_context(Worker(variant, settings))
-            for model in models:
-                chosen = {v: w for v, w in workers.items() if v != "naive" or model == "RingGNN"}
-                job = {"dataset": dataset, "model": model, "store": str(store)}
-                ratios = ratios_of(chosen, arguments.rounds, job | {"batch_size": batch_size, "n_batches": n_batches})
-                verdicts = judge(ratios, LEAST[dataset, model])
-                cells = "".join(f"{cell(ratios[c]) if c in ratios else '-':>20}" for c in (*columns, "floor"))
-                text = "; ".join(
-                    f"{name} >= {least:g}: {'met' if met else 'MISSED'}" for name, least, _, met in verdicts
-                )
-                print(f"{model:10}{median(ratios['ours']) * 1e3:14.1f}{cells}   {text}", flush=True)
-                judged += [(model, *verdict) for verdict in verdicts]
+        for model in models:
+            chosen = {v: worker for v, worker in workers.items() if v != "naive" or model == "RingGNN"}
+            job = {"dataset": dataset, "model": model, "batch_size": batch_size, "n_batches": n_batches}
+            ratios = ratios_of(chosen, arguments.rounds, job | {"store": str(store)})
+            cells = "".join(f"{cell(ratios.get(name)):>21}" for name in (*columns, "floor"))
+            wanted = [(name, least, median(ratios[name])) for name, least in LEAST[dataset, model].items()]
+            text = "; ".join(f"{name} >= {least:g}: {'met' if x >= least else 'MISSED'}" for name, least, x in wanted)
+            print(f"{model:10}{median(ratios['ours']) * 1e3:14.1f}{cells}   {text}", flush=True)
+            judged += [(dataset, model, *row) for row in wanted]
     return judged
+
+
+def cell(values):
+    return f"{median(values):.2f} ({min(values):.2f}-{max(values):.2f})" if values else "-"
+
+
+def has_geometric():
+    return find_spec("torch_geometric") is not None
+
+
+def measure(arguments, folder):
+    judged = []
+    for dataset in arguments.datasets:
+        n_batches = {dense: arguments.batches or N_BATCHES[dataset, dense] for dense in (False, True)}
+        batch_size = {False: BATCH_SIZE, True: arguments.dense_batch_size or DENSE_BATCH_SIZE[dataset]}
+        store = folder / dataset
+        write_store(store, dataset, max(n_batches[dense] * batch_size[dense] for dense in n_batches))
+        for dense, columns in ((False, ("a", "b")), (True, ("one", "naive"))):
+            models = [model for model in arguments.models if (model in DENSE) == dense]
+            if models:
+                judged += report(dataset, models, columns, batch_size[dense], n_batches[dense], store, arguments)
+    missed = [f"{' '.join(where)}: {x:.2f}, wanted {least:g}" for *where, least, x in judged if x < least]
+    print(f"\n{len(judged) - len(missed)} of {len(judged)} wanted ratios are met", *missed, sep="\n  missed: ")
+
+
+def check_all(arguments, folder):
+    for dataset in arguments.datasets:
+        write_store(folder / dataset, dataset, CHECK_GRAPHS)
+        for model in arguments.models:
+            if model not in DENSE:
+                check(dataset, model, ("a", "b") if has_geometric() else ("b",), folder / dataset)
+                print(f"{dataset} {model}: same scores and gradients", flush=True)
 
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", choices=ROWS, default=list(ROWS), metavar="NAME", help=", ".join(ROWS))
-    parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=list(DATASETS), help="default: both")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of all variants (default 5)")
-    parser.add_argument("--batches", type=int, help="batches of an epoch (default: ZINC 6, PATTERN 2)")
-    parser.add_argument(
-        "--dense-batch-size", type=int, help="graphs in a batch of RingGNN and 3WLGNN (default: ZINC 128, PATTERN 8)"
+    add = parser.add_argument
+    add(
+        "--models",
+        nargs="+",
+        choices=ROWS,
+        default=list(ROWS),
+        metavar="NAME",
+        help=f"of {', '.join(ROWS)}; default: all",
     )
-    parser.add_argument("--quick", action="store_true", help="2 rounds of 1 batch: a look, not a measurement")
-    parser.add_argument(
+    add(
+        "--datasets",
+        nargs="+",
+        choices=DATASETS,
+        default=list(DATASETS),
+        metavar="NAME",
+        help="ZINC, PATTERN; default: both",
+    )
+    add("--rounds", type=int, default=5, help="turns of all variants (default 5)")
+    add("--batches", type=int, help="batches of an epoch (default: ZINC 6, all others 2)")
+    add(
+        "--dense-batch-size",
+        type=int,
+        metavar="N",
+        help="graphs in a batch of RingGNN and 3WLGNN (default: ZINC 128, PATTERN 8)",
+    )
+    add("--quick", action="store_true", help="2 rounds of 1 batch: a look, not a measurement")
+    add(
         "--same-settings",
         action="store_true",
         help="(a) and (b) with our process settings too: what the code alone is worth",
     )
-    parser.add_argument("--check", action="store_true", help="only check that (a) and (b) are the same models as ours")
-    parser.add_argument("--variant", choices=SETTINGS, help=argparse.SUPPRESS)
+    add("--check", action="store_true", help="do not measure: check that (a) and (b) are the same models as ours")
+    add("--variant", choices=SETTINGS, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.variant:
         return work(arguments.variant)
     if arguments.quick:
         arguments.rounds, arguments.batches = 2, 1
-    installed = find_spec("torch_geometric") is not None
     print(f"torch {torch.__version__}, dgl {dgl.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    if not installed:
+    if not has_geometric():
         print("(a): torch_geometric is not installed: pip install -r requirements-benchmark.txt")
-    judged = []
     with tempfile.TemporaryDirectory() as folder:
-        for dataset in arguments.datasets:
-            store, n_batches = Path(folder) / dataset, arguments.batches or (6 if dataset == "ZINC" else 2)
-            write_store(store, dataset, n_batches * max(BATCH_SIZE[dataset], arguments.dense_batch_size or 0))
-            if not arguments.check:
-                judged += [(dataset, *verdict) for verdict in report(dataset, arguments, store)]
-                continue
-            for model in arguments.models:
-                if model not in DENSE:
-                    check(dataset, model, ("a", "b") if installed else ("b",), store)
-                    print(f"{dataset} {model}: same scores and gradients")
-    missed = [
-        f"{dataset} {model} {name} {ratio:.2f}, wanted {least:g}"
-        for dataset, model, name, least, ratio, met in judged
-        if not met
-    ]
-    if judged:
-        print(f"\n{len(judged) - len(missed)} of {len(judged)} wanted ratios are met", *missed, sep="\n  missed: ")
+        (check_all if arguments.check else measure)(arguments, Path(folder))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 
 import os
 
-import pytest
+# The tensors of the tests are small: a second thread costs more than it brings, above all beside other programs.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import train.runtime  # noqa: F401
+import train.runtime  # noqa: F401, I001
+
+import pytest
 
 
 @pytest.fixture(scope="session")

@@ -45,9 +45,9 @@ def test_run_sh_prints_the_row_and_prints_it_again_at_once(copy_with_spaces, mod
 
 def test_an_unknown_model_is_one_line_not_a_traceback(copy_with_spaces):
     done = subprocess.run(
-        [sys.executable, "main_CSL.py", "--model", "GNC"], cwd=copy_with_spaces, capture_output=True, text=True
+        [sys.executable, "main_CSL.py", "--model", "GraphSaga"], cwd=copy_with_spaces, capture_output=True, text=True
     )
-    assert done.returncode == 1 and "Did you mean GCN?" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "Did you mean GraphSage?" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_python_3_11_the_script_says_what_to_do(copy_with_spaces):
