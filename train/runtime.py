@@ -6,7 +6,7 @@ Three settings, each measured (benchmarks/process_settings.py), none of which ch
 
 - large tensors come from a heap that keeps its pages: glibc gives big blocks back to the system at once, and the kernel then
   zero-fills them again page by page. Huge pages (torch's THP_MEM_ALLOC_ENABLE=1) are left off: their alignment keeps this
-  heap from using a freed block again, and a training step of GatedGCN with 128 PATTERN graphs took twice as long with them;
+  heap from using a freed block again, and a GatedGCN layer on 128 PATTERN graphs, forward and backward, took twice as long;
 - OpenMP threads stay on their cores, so that two threads never share one. Only on a machine that is idle when the run starts: a
   bound thread that has to share its core with another program is far slower than a free one. Left alone with one thread
   (several runs side by side, OMP_NUM_THREADS=1) and when OMP_PROC_BIND is set already;
