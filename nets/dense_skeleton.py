@@ -9,23 +9,21 @@ from typing import Literal
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from layers.dense import dropout
 from nets.dense_input import DenseInput
+from nets.skeleton import EncodedConfig
 
 # What one more piece costs, in pairs of nodes (measured): fewer pieces mean more padding.
 PAIRS_PER_PIECE = 500
 
 
-class DenseConfig(BaseModel):
+class DenseConfig(EncodedConfig):
     """Hyper-parameters that both WL-GNNs have, in the paper's words."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
-
-    model: str = Field(description="which net")
     L: int = Field(gt=0, description="number of layers")
     hidden_dim: int = Field(gt=0, description="width of the layers")
     dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
@@ -46,20 +44,6 @@ class DenseConfig(BaseModel):
         description="GiB for the dense tensors of a batch; a larger batch is computed in pieces, with the same result",
         json_schema_extra={"identity": False},
     )
-
-    @model_validator(mode="after")
-    def _encoding_has_a_size(self):
-        if (self.pos_enc == "none") != (self.pos_enc_dim == 0):
-            raise ValueError(
-                f"pos_enc={self.pos_enc!r} with pos_enc_dim={self.pos_enc_dim}: "
-                "pos_enc_dim must be 0 without positional encoding and positive with one"
-            )
-        return self
-
-    @property
-    def n_eigenvectors(self):
-        """How many eigenvectors a node the dataset must carry."""
-        return self.pos_enc_dim
 
 
 class DenseNet(nn.Module):

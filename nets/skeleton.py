@@ -15,26 +15,14 @@ from nets.heads import HEADS
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
 
-class NetConfig(BaseModel):
-    """Hyper-parameters that every message-passing net has, in the paper's words."""
+class EncodedConfig(BaseModel):
+    """What any net with a positional encoding has: the two keys agree, and the dataset can ask for the eigenvectors."""
 
     model_config = STRICT
 
     model: str = Field(description="which net")
-    L: int = Field(gt=0, description="number of layers")
-    hidden_dim: int = Field(gt=0, description="width of the layers")
-    out_dim: int = Field(gt=0, description="width of the last layer's output")
-    readout: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
-    in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
-    dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
-    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs", "node_index", "rand_node_index"] = Field(
-        "none",
-        description="positional encoding, section D: none; Laplacian eigenvectors as they are, with signs flipped at random in "
-        "training, or as absolute values; the node's number in its graph, as it is or drawn anew for each batch in training",
-    )
-    pos_enc_dim: int = Field(
-        0, ge=0, description="number of eigenvectors, or of node numbers; 0 without positional encoding"
-    )
+    pos_enc: str
+    pos_enc_dim: int
 
     @model_validator(mode="after")
     def _encoding_has_a_size(self):
@@ -49,6 +37,25 @@ class NetConfig(BaseModel):
     def n_eigenvectors(self):
         """How many eigenvectors a node the dataset must carry."""
         return self.pos_enc_dim if self.pos_enc in EIGENVECTOR_ENCODINGS else 0
+
+
+class NetConfig(EncodedConfig):
+    """Hyper-parameters that every message-passing net has, in the paper's words."""
+
+    L: int = Field(gt=0, description="number of layers")
+    hidden_dim: int = Field(gt=0, description="width of the layers")
+    out_dim: int = Field(gt=0, description="width of the last layer's output")
+    readout: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
+    in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
+    dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
+    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs", "node_index", "rand_node_index"] = Field(
+        "none",
+        description="positional encoding, section D: none; Laplacian eigenvectors as they are, with signs flipped at random in "
+        "training, or as absolute values; the node's number in its graph, as it is or drawn anew for each batch in training",
+    )
+    pos_enc_dim: int = Field(
+        0, ge=0, description="number of eigenvectors, or of node numbers; 0 without positional encoding"
+    )
 
 
 class GCNConfig(NetConfig):
