@@ -21,16 +21,16 @@ import sys
 import time
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
-TWO_GIB = 2**31 - 1  # the largest value that mallopt takes
+NEVER = -1
 
 
 def keep_pages():
-    """Large blocks from the heap instead of fresh mappings, up to 2 GiB of it kept when freed. True where glibc agreed."""
+    """Large blocks from the heap instead of fresh mappings, and the heap kept when blocks are freed. True where glibc agreed."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # not glibc: nothing to set
         return False
-    return bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, TWO_GIB))
+    return bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, NEVER))
 
 
 def machine_is_idle(samples=5):
