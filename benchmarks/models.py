@@ -148,11 +148,11 @@ class OtherNet(nn.Module):
 
     def make(self, in_dim, out_dim, n_heads):
         """One layer of self.model."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say what its layer is: define make")
 
     def convolve(self, layer, batch, h, extra):
         """What stands inside BN and activation, eq. (29)."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say how its layer is called: define convolve")
 
     def forward(self, batch):
         h, extra = self.embedding(self.node_types(batch)), None
