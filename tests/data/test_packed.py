@@ -612,7 +612,7 @@ def large_store(tmp_path_factory):
 def test_writing_takes_constant_memory(large_store):
     path, growth = large_store
     assert (path / "node.feat.npy").stat().st_size > 300e6
-    assert growth < 60
+    assert growth < 150  # all 300 graphs would be 300
 
 
 def anonymous_memory():
@@ -637,7 +637,7 @@ def test_spawned_workers_share_the_pages(large_store):
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         for sums, growth in pool.map(read_in_worker, [store] * 3, chunksize=1):
             assert sums == expected
-            assert growth < 60
+            assert growth < 150  # a copy of the store would be 300
 
 
 @pytest.fixture(scope="module")
