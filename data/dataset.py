@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
@@ -27,6 +28,24 @@ class DataConfig(BaseModel):
         os.environ.get("GNN_STORES", str(ROOT / "stores")),
         description="folder of the packed datasets, built when missing (environment variable GNN_STORES)",
         json_schema_extra={"identity": False},
+    )
+    data_dir: str | None = Key(
+        os.environ.get("GNN_DATA"),
+        description="folder with raw files of yours, looked at first (environment variable GNN_DATA)",
+        json_schema_extra={"identity": False},
+    )
+    raw_dir: str = Key(
+        str(ROOT / "raw"), description="folder of downloaded raw files", json_schema_extra={"identity": False}
+    )
+    offline: bool = Key(False, description="never download", json_schema_extra={"identity": False})
+    workers: int | None = Key(
+        None,
+        gt=0,
+        description="processes that build a dataset; all cores when not given",
+        json_schema_extra={"identity": False},
+    )
+    limit: int | None = Key(
+        None, gt=0, description="use only so many graphs of each part, for a first try; not the paper's row any more"
     )
 
 
@@ -53,21 +72,29 @@ class Fold(NamedTuple):
 
 
 class GraphDataset:
-    """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`."""
+    """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`.
+
+    With config.limit only so many graphs of each part are used: a generated dataset (`generated`) makes no others, another
+    is read whole and its parts are thinned.
+    """
 
     name: str
     version: int
     parameters: dict
+    generated = False
+    licence = "not stated"
 
     def __init__(self, config=None, pos_enc_dim=0):
-        config = config or DataConfig()
+        self.config = config = config or DataConfig()
+        if self.generated and config.limit:
+            self.parameters = self.parameters | {"limit": config.limit}
         # another version or other parameters are another dataset: they get a folder of their own
         key = fingerprint({"version": self.version, **self.parameters})[:12]
         path = Path(config.store_dir) / f"{self.name}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
         if pos_enc_dim:
-            self.store = with_laplacian_encoding(self.store, pos_enc_dim)
+            self.store = with_laplacian_encoding(self.store, pos_enc_dim, config.workers)
 
     def build(self, path):
         """Write the packed store at `path`."""
@@ -90,4 +117,12 @@ class GraphDataset:
         if i not in self.folds:
             raise ValueError(f"fold={i}: {self.name} has folds {self.folds}")
         name = self.store.splits[i]
-        return Fold(name, self.store, self.store.split(name))
+        parts = self.store.split(name)
+        if self.config.limit:
+            parts = {part: thinned(graphs, self.config.limit) for part, graphs in parts.items()}
+        return Fold(name, self.store, parts)
+
+
+def thinned(graphs, limit):
+    """At most `limit` of the graphs, spread evenly: files are often sorted by class."""
+    return graphs if len(graphs) <= limit else graphs[np.linspace(0, len(graphs) - 1, limit).round().astype(int)]

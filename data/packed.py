@@ -43,6 +43,8 @@ import torch
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
+from data.parallel import parallel_map
+
 FORMAT, DERIVED_FORMAT, VERSION = "packed-graphs", "packed-graphs-derived", 1
 HEADER, CHECKSUMS = "header.json", "checksums.npy"
 REMEDY = "delete the folder {} and build it again"
@@ -808,11 +810,14 @@ class Packed:
 
     # Derived arrays
 
-    def derive(self, name, *, level, dtype, shape=(), parameters, compute, description="", n_types=None, finite=True):
+    def derive(
+        self, name, *, level, dtype, shape=(), parameters, compute, description="", n_types=None, finite=True, workers=1
+    ):
         """This store with a further field, computed once and kept in STORE/derived.
 
-        compute(i) gives the rows of graph i (edges in the order of `edges(i)`). The result is found again by the hash
-        of the store, the field and `parameters`, which must hold all that the values depend on.
+        compute(i) gives the rows of graph i (edges in the order of `edges(i)`); with more than one of `workers` (None: all
+        cores) it must be picklable. The result is found again by the hash of the store, the field and `parameters`, which
+        must hold all that the values depend on.
         """
         field = Field(level, name, dtype, shape, n_types, finite)
         _check_names([*self.fields.values(), field])
@@ -821,16 +826,17 @@ class Packed:
         target = self.path / "derived" / f"{name}-{fingerprint(source)[:16]}"
         header = {"format": DERIVED_FORMAT, "version": VERSION, "store": self.hash, "name": name}
         header |= {"parameters": parameters, "description": description}
-        _build_once(target, lambda _: self._write_derived(target, field, header, compute))
+        _build_once(target, lambda _: self._write_derived(target, field, header, compute, workers))
         return self._with_derived(target.name)
 
-    def _write_derived(self, target, field, header, compute):
+    def _write_derived(self, target, field, header, compute, workers):
         n_rows = np.ones(len(self), int) if field.level == "graph" else np.diff(self.column(f"{field.level}_offsets"))
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(_new_folder(target))
             file = stack.enter_context(contextlib.closing(_NpyWriter(folder, field.key, field.dtype, field.shape)))
-            for i in tqdm(range(len(self)), desc=f"{self.name} {field.name}", unit=" graphs", disable=None):
-                rows = _convert(field, compute(i), int(n_rows[i]), f"graph {i}")
+            results = parallel_map(compute, range(len(self)), f"{self.name} {field.name}", workers=workers)
+            for i, values in enumerate(results):
+                rows = _convert(field, values, int(n_rows[i]), f"graph {i}")
                 file.append(rows[None] if field.level == "graph" else rows)
             file.finish()
             _seal(folder, header | {"arrays": {field.key: file.entry(field.level, field)}})

@@ -53,12 +53,12 @@ class GINNet(MessagePassingNet):
             HEADS[task.level](dim, task.n_out, config.readout, N_HALVINGS[task.level]) for dim in widths
         )
 
-    def forward(self, g):
+    def forward(self, g, *pairs):
         if not isinstance(self.head, nn.ModuleList):
-            return super().forward(g)
+            return super().forward(g, *pairs)
         h = self.embedding(g)
-        y = self.head[0](g, h)
+        y = self.head[0](g, h, *pairs)
         for layer, head in zip(self.layers, self.head[1:], strict=True):
             h = layer(g, h)
-            y = y + head(g, h)
+            y = y + head(g, h, *pairs)
         return y

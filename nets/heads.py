@@ -45,14 +45,17 @@ class NodeHead(nn.Module):
 
 
 class EdgeHead(nn.Module):
-    """Predict for each edge j -> i from Concat(h_j, h_i), eq. (35). h (N, d) -> (E, n_out)."""
+    """Predict for each edge j -> i from Concat(h_j, h_i), eq. (35). h (N, d) -> (E, n_out).
+
+    `pairs` (src, dst) asks for these pairs of nodes instead of the edges of the graph: link prediction.
+    """
 
     def __init__(self, dim, n_out, readout=None, n_halvings=2):
         super().__init__()
         self.mlp = MLPReadout(2 * dim, n_out, n_halvings)
 
-    def forward(self, g, h):
-        src, dst = g.edges()
+    def forward(self, g, h, pairs=None):
+        src, dst = g.edges() if pairs is None else pairs
         return self.mlp(torch.cat([h.index_select(0, src), h.index_select(0, dst)], dim=1))
 
 

@@ -25,9 +25,9 @@ class MatrixFactorisationNet(nn.Module):
         self.x = nn.Embedding(config.num_embs, config.hidden_dim)
         self.head = HEADS[task.level](config.hidden_dim, task.n_out, readout="mean")
 
-    def forward(self, g):
+    def forward(self, g, *pairs):
         if g.num_nodes() != self.x.num_embeddings:
             raise ValueError(
                 f"net.num_embs={self.x.num_embeddings}, but the graph has {g.num_nodes()} nodes: give their number"
             )
-        return self.head(g, self.x.weight)
+        return self.head(g, self.x.weight, *pairs)

@@ -2,6 +2,7 @@
 
 import sys
 
+from data.download import DataError
 from data.packed import StoreError
 from train.files import DISK_ERRORS, RunError, explain
 
@@ -9,7 +10,7 @@ from train.files import DISK_ERRORS, RunError, explain
 def launch(main):
     try:
         main()
-    except (RunError, StoreError) as error:
+    except (RunError, StoreError, DataError) as error:
         sys.exit(f"error: {error}")
     except OSError as error:  # a full or read-only disk where no one knew better what to say; anything else is a bug
         if error.errno not in DISK_ERRORS:

@@ -87,10 +87,10 @@ class Trainer:
         loader = self.fold.loader(part, self.config.batch_size, training, generator, self.config.workers)
         metric, loss_sum, n_items = self.task.metric(), 0.0, 0
         with torch.set_grad_enabled(training):
-            for g, y in loader:
+            for batch in loader:  # (g, labels), or (g, pairs, labels) where links are predicted
                 check_signals()
-                g, y = g.to(self.device), y.to(self.device)
-                scores = self.net(g)
+                *inputs, y = (part.to(self.device) for part in batch)
+                scores = self.net(*inputs)
                 loss = self.task.loss(scores, y)
                 if not torch.isfinite(loss):
                     raise Diverged(f"the loss of a {part} batch is {loss.item()} in epoch {self.epoch + 1}")

@@ -1,0 +1,190 @@
+"""Raw files of a dataset: from the folder the user names, the project's own, or a download.
+
+A download tries several addresses, goes on where it was cut off, is compared with its SHA-256 and gets its name only when it
+is complete. Where no SHA-256 is known beforehand, that of the first download is recorded in raw/checksums.json and enforced
+ever after.
+"""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import FileLock
+from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKSUMS = "checksums.json"
+PIECE = 1 << 16  # bytes read at once
+TIMEOUT = 30  # seconds without a byte before an address counts as dead
+ATTEMPTS = 4  # at each address; what was received stays
+PAUSE = 1.0  # seconds before the second attempt, twice as long before each further one
+
+
+class DataError(Exception):
+    """A raw file is missing, damaged or not what it should be."""
+
+
+class RawFile(NamedTuple):
+    """A file of a dataset: its place below a data folder, where it can be had, and its SHA-256 if it is known."""
+
+    path: str  # "MNIST/train-images-idx3-ubyte.gz"
+    urls: tuple = ()
+    sha256: str | None = None
+
+
+def find(file, config):
+    """The path of a raw file: in config.data_dir, in the project's raw/, or downloaded to there."""
+    looked = []
+    if config.data_dir is not None:
+        folder = Path(config.data_dir).expanduser()
+        if not folder.is_dir():
+            raise DataError(f"data_dir={config.data_dir}: no such folder (--data.data_dir or GNN_DATA)")
+        for path in (folder / file.path, folder / Path(file.path).name):
+            if path.exists():
+                _check(path, file.sha256)
+                return path
+            looked.append(path)
+    own = Path(config.raw_dir) / file.path
+    if own.exists():
+        _check(own, file.sha256 or _recorded(own, file, config))
+        return own
+    looked.append(own)
+    places = ", ".join(map(str, looked))
+    if not file.urls:
+        raise DataError(
+            f"{file.path}: not found (looked for {places}), and there is no address to download it from: "
+            "put it into a folder and name that with --data.data_dir or GNN_DATA"
+        )
+    if config.offline:
+        raise DataError(
+            f"{file.path}: not found (looked for {places}), and --data.offline forbids a download. "
+            f"Get it from {' or '.join(file.urls)}, or run once without --data.offline"
+        )
+    return download(file, config.raw_dir)
+
+
+def find_optional(file, config):
+    """The path of a raw file that need not be there, or None. Never downloads."""
+    try:
+        return find(file._replace(urls=()), config)
+    except DataError:
+        if config.data_dir is not None and not Path(config.data_dir).expanduser().is_dir():
+            raise
+        return None
+
+
+def download(file, raw_dir):
+    """Fetch `file` to raw_dir and return its path; the addresses are tried one after the other."""
+    target = Path(raw_dir) / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{target}.lock"):
+        if target.exists():  # another process was faster
+            return target
+        part, problems = target.with_name(f".{target.name}.part"), []
+        expected = file.sha256 or _read_checksums(raw_dir).get(file.path)
+        for url in file.urls:
+            try:
+                _fetch(url, part, target.name)
+                if part.stat().st_size == 0:
+                    raise DataError("the file is empty")
+                found = sha256_of(part)
+                if expected is not None and found != expected:
+                    raise DataError(f"SHA-256 is {found}, expected {expected}")
+            except DataError as problem:
+                problems.append(f"  {url}: {problem}")
+                part.unlink(missing_ok=True)  # the next address may have another file
+                continue
+            _record(raw_dir, file.path, found)
+            os.replace(part, target)
+            return target
+    raise DataError(
+        f"{file.path}: no address gave the file.\n"
+        + "\n".join(problems)
+        + "\nGet it by other means, put it into a folder "
+        f"and name that with --data.data_dir or GNN_DATA (as {file.path} below it)"
+    )
+
+
+def _fetch(url, part, name):
+    """All bytes behind `url` into the file `part`, in several attempts, each going on where the last one stopped."""
+    problem = None
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+        try:
+            return _receive(url, part, name)
+        except urllib.error.HTTPError as error:
+            problem = f"HTTP {error.code} {error.reason}"
+            if error.code == 416:  # what we have is longer than the file: begin again
+                part.unlink(missing_ok=True)
+            elif error.code < 500 and error.code not in (408, 429):
+                break  # asking again will not help
+        except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
+            problem = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"
+    raise DataError(str(problem))
+
+
+def _receive(url, part, name):
+    """One request. Begins at the bytes that are there if the server can, and raises if fewer arrive than it announced."""
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    with contextlib.ExitStack() as stack:
+        answer = stack.enter_context(urllib.request.urlopen(request, timeout=TIMEOUT))
+        if have and answer.status != 206:  # it sends everything again
+            have = 0
+        length = answer.headers.get("Content-Length")
+        total = have + int(length) if length is not None else None
+        bar = stack.enter_context(tqdm(total=total, initial=have, desc=name, unit="B", unit_scale=True, disable=None))
+        file = stack.enter_context(open(part, "ab" if have else "wb"))
+        while piece := answer.read(PIECE):
+            file.write(piece)
+            bar.update(len(piece))
+        file.flush()
+        os.fsync(file.fileno())
+    received = part.stat().st_size
+    if total is not None and received != total:
+        raise http.client.IncompleteRead(b"", total - received)
+
+
+def sha256_of(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check(path, expected):
+    if not path.is_file():
+        raise DataError(f"{path}: expected a file")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path}: the file is empty: delete it, and get it again")
+    if expected is not None and (found := sha256_of(path)) != expected:
+        raise DataError(f"{path}: SHA-256 is {found}, expected {expected}: delete the file, and get it again")
+
+
+def _recorded(own, file, config):
+    return _read_checksums(config.raw_dir).get(file.path)
+
+
+def _read_checksums(raw_dir):
+    path = Path(raw_dir) / CHECKSUMS
+    if not path.exists():
+        return {}
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise DataError(f"{path}: not JSON ({error}): delete it, the sums are recorded again") from error
+
+
+def _record(raw_dir, name, sha256):
+    path = Path(raw_dir) / CHECKSUMS
+    with FileLock(f"{path}.lock"):
+        sums = _read_checksums(raw_dir) | {name: sha256}
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(sums, indent=2, sort_keys=True) + "\n")
+        os.replace(temporary, path)

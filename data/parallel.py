@@ -1,0 +1,82 @@
+"""One function for many graphs, in all cores at once: building datasets and positional encodings."""
+
+import multiprocessing
+import os
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+from data.loader import ALL_CORES
+
+# Each worker computes with one thread, wherever the system lets it, however the parent is bound.
+WORKER_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "GNN_PROCESS_SETTINGS": "off",
+}
+_work = None  # in a worker: the function it computes
+
+
+def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None):
+    """function(item) of each item, in order, as they are ready, under a progress bar.
+
+    The function must be picklable: of a module, or a functools.partial of one. Results wait for their turn in bounded number,
+    so memory stays flat. Few items, or one worker, are computed in this process.
+    """
+    items = list(items)
+    workers = min(workers or len(ALL_CORES or ()) or os.cpu_count(), -(-len(items) // chunk))
+    with tqdm(total=len(items), desc=description, unit=unit, disable=None) as bar:
+        for result in map(function, items) if workers <= 1 else _in_processes(function, items, chunk, workers):
+            yield result
+            bar.update()
+
+
+def _in_processes(function, items, chunk, workers):
+    chunks = (items[start : start + chunk] for start in range(0, len(items), chunk))
+    context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
+    with _environment(WORKER_ENVIRONMENT), ProcessPoolExecutor(workers, context, _begin, (function, ALL_CORES)) as pool:
+        waiting = deque()
+        try:
+            for _ in range(3 * workers):
+                if (next_chunk := next(chunks, None)) is not None:
+                    waiting.append(pool.submit(_compute, next_chunk))
+            while waiting:
+                yield from waiting.popleft().result()
+                if (next_chunk := next(chunks, None)) is not None:
+                    waiting.append(pool.submit(_compute, next_chunk))
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "a worker process died (killed, or out of memory): start again, with fewer --data.workers if memory is short"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin(function, cores):
+    global _work
+    _work = function
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
+def _compute(chunk):
+    return [_work(item) for item in chunk]
+
+
+@contextmanager
+def _environment(variables):
+    """These environment variables while workers are started."""
+    old = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
