@@ -10,9 +10,12 @@ import hashlib
 import http.client
 import json
 import os
+import pickle
 import time
 import urllib.error
 import urllib.request
+import zipfile
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,6 +81,27 @@ def find_optional(file, config):
         if config.data_dir is not None and not Path(config.data_dir).expanduser().is_dir():
             raise
         return None
+
+
+@contextlib.contextmanager
+def reading(path):
+    """Turn what goes wrong inside a damaged or malformed file into an error that names it."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (
+        ValueError,
+        LookupError,
+        EOFError,
+        OSError,
+        zipfile.BadZipFile,
+        zlib.error,
+        pickle.UnpicklingError,
+    ) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
+        raise DataError(f"{path}: {error or type(error).__name__}: the file is damaged or of another format") from error
 
 
 def download(file, raw_dir):

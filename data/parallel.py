@@ -22,14 +22,14 @@ _work = None  # in a worker: the function it computes
 
 
 def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None):
-    """function(item) of each item, in order, as they are ready, under a progress bar.
+    """function(item) of each item, in order, as they are ready, under a progress bar (none if there is no description).
 
     The function must be picklable: of a module, or a functools.partial of one. Results wait for their turn in bounded number,
     so memory stays flat. Few items, or one worker, are computed in this process.
     """
     items = list(items)
     workers = min(workers or len(ALL_CORES or ()) or os.cpu_count(), -(-len(items) // chunk))
-    with tqdm(total=len(items), desc=description, unit=unit, disable=None) as bar:
+    with tqdm(total=len(items), desc=description, unit=unit, disable=True if description is None else None) as bar:
         for result in map(function, items) if workers <= 1 else _in_processes(function, items, chunk, workers):
             yield result
             bar.update()

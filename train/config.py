@@ -119,7 +119,9 @@ def identity(model):
 def parse_config(argv, family, datasets, default, description=""):
     """The configuration that the command line asks for, of a family whose `datasets` have these names.
 
-    `default` is the table row to run when no --config is given, with {model} for the model's name: "T3-CSL-{model}-LapPE-*".
+    `default` is the table row to run when no --config is given, with {model} and {dataset} for their names:
+    "T2-{dataset}-{model}-*". The first of `datasets` is the one to run without --dataset; a dataset without rows of its own takes
+    those of the name before its first hyphen (ZINC-redrawn: ZINC).
     """
     folder = ROOT / "configs" / family
     chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -128,7 +130,7 @@ def parse_config(argv, family, datasets, default, description=""):
     )
     chooser.add_argument("--model", metavar="NAME", default=None, help=f"the row of another model: {', '.join(NETS)}")
     chosen, rest = chooser.parse_known_args(argv)
-    path = find_config(folder, default, chosen)
+    path = find_config(folder, default, chosen, wanted_dataset(rest, datasets))
     content = read_config(path)
     model = content.get("net", {}).get("model") if isinstance(content.get("net"), dict) else None
     if model not in NETS:
@@ -152,7 +154,17 @@ def parse_config(argv, family, datasets, default, description=""):
     return config
 
 
-def find_config(folder, default, chosen):
+def wanted_dataset(words, datasets):
+    """The dataset that the command line asks for; it decides which row is the default."""
+    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    peek.add_argument("--dataset")
+    name = peek.parse_known_args(words)[0].dataset or next(iter(datasets))
+    if name not in datasets:
+        raise ConfigError(f"--dataset {name}:{nearest(name, datasets)} This program knows {', '.join(datasets)}")
+    return name
+
+
+def find_config(folder, default, chosen, dataset):
     if chosen.config and chosen.model:
         raise ConfigError("--config and --model: give one of them, the file says which model it is")
     if chosen.config:
@@ -163,10 +175,16 @@ def find_config(folder, default, chosen):
         raise ConfigError(
             f"--config {chosen.config}: no such file.{nearest(Path(chosen.config).stem, names)} In {folder}: {', '.join(names)}"
         )
+
+    def rows(model):
+        for name in (dataset, dataset.split("-")[0]):
+            if found := list(folder.glob(default.format(model=model, dataset=name) + ".json")):
+                return sorted(found, key=lambda path: (len(path.stem), path.stem))  # L4 before L16, plain before -E
+        return []
+
     model = chosen.model or "GCN"
-    found = sorted(folder.glob(default.format(model=model) + ".json"))
-    if not found:
-        have = [name for name in NETS if any(folder.glob(default.format(model=name) + ".json"))]
+    if not (found := rows(model)):
+        have = [name for name in NETS if rows(name)]
         raise ConfigError(f"--model {model}: no such row.{nearest(model, have)} Rows exist for {', '.join(have)}")
     return found[0]
 

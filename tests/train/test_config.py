@@ -38,7 +38,8 @@ def test_the_default_row_and_the_row_of_a_model():
 # an allowed value for each type, different from the defaults
 SAMPLES = {
     "row": "x", "dataset": "CSL", "seed": 7, "folds": [1, 2], "device": "cpu", "out_dir": "o", "force": True, "progress": False,
-    "data.store_dir": "s", "net.model": "GCN", "net.L": 3, "net.hidden_dim": 8, "net.out_dim": 9, "net.readout": "sum",
+    "data.store_dir": "s", "data.data_dir": "d", "data.raw_dir": "r", "data.offline": True, "data.workers": 1, "data.limit": 9,
+    "net.model": "GCN", "net.L": 3, "net.hidden_dim": 8, "net.out_dim": 9, "net.readout": "sum",
     "net.in_feat_dropout": 0.5, "net.dropout": 0.25, "net.pos_enc": "abs", "net.pos_enc_dim": 5, "net.batch_norm": False,
     "net.residual": False, "net.graph_norm": True, "train.batch_size": 2, "train.init_lr": 1e-2, "train.lr_reduce_factor": 0.9,
     "train.lr_schedule_patience": 1, "train.min_lr": 1e-3, "train.weight_decay": 0.1, "train.max_time": 2.5, "train.epochs": 3,

@@ -1,0 +1,143 @@
+"""PATTERN and CLUSTER (A.1): nodes of random graphs with communities, drawn from the stochastic block model.
+
+Two nodes of one community are joined with probability p, of different communities with probability q. In PATTERN one of 100 fixed
+random graphs of 20 nodes is hidden among five communities, and its nodes are to be found. In CLUSTER the community of every node
+is to be found, with one known node in each of six communities. Nodes are in random order, edges go both ways.
+"""
+
+import numpy as np
+
+from data.dataset import PARTS, GraphDataset
+from data.packed import Field, PackedWriter, StoreError
+
+
+def random_graph(probability, random):
+    """Edges of a graph in which i and j are joined with probability[i, j], (n, n) symmetric: (src, dst), both directions."""
+    i, j = np.nonzero(np.triu(random.random_sample(probability.shape) < probability, k=1))
+    return np.concatenate([i, j]), np.concatenate([j, i])
+
+
+def block_probability(community, p, q):
+    """p where two nodes are of the same community, q where they are not: (n, n)."""
+    return np.where(community[:, None] == community[None, :], p, q)
+
+
+def community_sizes(parameters, random):
+    """Deviation: the text says [5, 35], but the averages of Tables 1 and 5 (CLUSTER 117.20 nodes, PATTERN 117.47) need 5 to 34."""
+    low, high = parameters["community_size"]
+    return random.randint(low, high, parameters["n_communities"])
+
+
+class SBMDataset(GraphDataset):
+    """What both have in common: one random stream for each graph, so that any part of the dataset can be made by itself."""
+
+    generated = True
+    licence = "generated here; none"
+    moments: dict  # expected nodes and directed edges of a graph, and their standard deviations
+
+    def build(self, path):
+        p = self.parameters
+        sizes = {part: min(n, p.get("limit", n)) for part, n in p["n_graphs"].items()}
+        fields = [
+            Field("node", "feat", "uint8", n_types=self.n_node_types),
+            Field("node", "label", "uint8", n_types=self.n_classes),
+        ]
+        generator = {"version": self.version, **p}
+        with PackedWriter(path, self.name, fields, generator, total=sum(sizes.values())) as writer:
+            for part in PARTS:
+                for i in range(sizes[part]):
+                    feat, label, (src, dst) = self.draw_graph(np.random.RandomState([p["seed"], PARTS.index(part), i]))
+                    writer.add(len(label), src, dst, node={"feat": feat, "label": label})
+            ends = np.cumsum([0, *sizes.values()])
+            writer.add_split("split", **{part: np.arange(ends[k], ends[k + 1]) for k, part in enumerate(PARTS)})
+
+    def check(self, store):
+        """The averages are those of the generator, within 6 standard deviations of the mean."""
+        for what, total in (("nodes", store.n_nodes), ("edges", store.n_edges)):
+            mean, deviation = self.moments[what]
+            if abs(total / len(store) - mean) > 6 * deviation / np.sqrt(len(store)):
+                seen = f"{total / len(store):.2f} {what} a graph, expected {mean:.2f}"
+                raise StoreError(f"{store.path}: {seen}: delete the folder, it is built again")
+
+    def draw(self, axes, i):
+        """The adjacency matrix, nodes sorted by label, beside the dots of their labels."""
+        label = self.store.rows("node.label", i)
+        src, dst = self.store.edges(i)
+        place = np.argsort(np.argsort(label, kind="stable"))
+        axes.scatter(place[src], place[dst], s=0.6, c=np.where(label[src] == label[dst], label[src], -1), cmap="turbo")
+        axes.set_aspect("equal")
+        axes.invert_yaxis()
+        axes.set_title(f"{self.name} {i}: {len(label)} nodes by label, {len(src)} edges", fontsize=8)
+
+
+class PATTERN(SBMDataset):
+    name = "PATTERN"
+    version = 1
+    n_classes = 2
+    n_node_types = 3
+    moments = {"nodes": (117.5, 19.35), "edges": (5891.0, 1950.0)}  # noqa: RUF012 - read only
+    parameters = {  # noqa: RUF012
+        "n_graphs": {"train": 10000, "val": 2000, "test": 2000},
+        "n_communities": 5,
+        "community_size": [5, 35],
+        "p": 0.5,
+        "q": 0.35,
+        "n_patterns": 100,
+        "pattern_size": 20,
+        "p_pattern": 0.5,
+        "q_pattern": 0.5,
+        "seed": 41,
+    }
+
+    def __init__(self, *arguments, **keywords):
+        p = self.parameters
+        random, n = np.random.RandomState(p["seed"]), p["pattern_size"]
+        # the patterns: their edges and their node features are the same wherever they are hidden
+        self.patterns = [
+            (random_graph(np.full((n, n), p["p_pattern"]), random), random.randint(0, self.n_node_types, n))
+            for _ in range(p["n_patterns"])
+        ]
+        super().__init__(*arguments, **keywords)
+
+    def draw_graph(self, random):
+        """(features, labels, edges) of one graph."""
+        p = self.parameters
+        community = np.repeat(np.arange(p["n_communities"]), community_sizes(p, random))
+        (pattern_src, pattern_dst), pattern_feat = self.patterns[random.randint(p["n_patterns"])]
+        n, size = len(community), p["pattern_size"]
+        probability = np.zeros((n + size, n + size))
+        probability[:n, :n] = block_probability(community, p["p"], p["q"])
+        probability[:n, n:] = probability[n:, :n] = p["q_pattern"]
+        src, dst = random_graph(probability, random)
+        feat = np.concatenate([random.randint(0, self.n_node_types, n), pattern_feat])
+        label = np.repeat([0, 1], [n, size])
+        number = random.permutation(n + size)  # node k of the drawing is node number[k] of the dataset
+        order = np.argsort(number)
+        edges = number[np.concatenate([src, n + pattern_src])], number[np.concatenate([dst, n + pattern_dst])]
+        return feat[order], label[order], edges
+
+
+class CLUSTER(SBMDataset):
+    name = "CLUSTER"
+    version = 1
+    n_classes = 6
+    n_node_types = 7
+    moments = {"nodes": (117.0, 21.2), "edges": (4290.0, 1500.0)}  # noqa: RUF012 - read only
+    parameters = {  # noqa: RUF012
+        "n_graphs": {"train": 10000, "val": 1000, "test": 1000},
+        "n_communities": 6,
+        "community_size": [5, 35],
+        "p": 0.55,
+        "q": 0.25,
+        "seed": 41,
+    }
+
+    def draw_graph(self, random):
+        """(features, labels, edges) of one graph. Feature c + 1: a node known to be of community c; 0: not known."""
+        p = self.parameters
+        label = random.permutation(np.repeat(np.arange(p["n_communities"]), community_sizes(p, random)))
+        edges = random_graph(block_probability(label, p["p"], p["q"]), random)
+        feat = np.zeros(len(label), dtype=np.int64)
+        for c in range(p["n_communities"]):
+            feat[random.choice(np.flatnonzero(label == c))] = c + 1
+        return feat, label, edges

@@ -1,0 +1,244 @@
+"""ZINC and AQSOL (A.5): predict a property of a molecule from its graph. Nodes are heavy atoms, edges are bonds in both directions.
+
+ZINC, ZINC-full     the published molecules: 12,000 of them, or all 249,456; the target is the constrained solubility
+ZINC-redrawn        validation and test molecules as published, 10,000 other training molecules of the same pool, target computed
+                    again: close to ZINC, but results on it are not results on ZINC
+ZINC-full-SMILES    249,455 molecules from their SMILES by RDKit, target computed
+AQSOL               solubility in water of 9,823 compounds, published; AQSOL-rebuilt: the same from the database, training
+                    molecules in another order
+"""
+
+import gzip
+import zipfile
+from functools import partial
+
+import numpy as np
+
+from data.dataset import PARTS, GraphDataset
+from data.download import DataError, RawFile, find, reading
+from data.packed import Field, PackedWriter, StoreError
+from data.parallel import parallel_map
+from data.smiles import constrained_solubility, read_molecule
+from data.unpickle import load_pickle
+
+ZINC_ATOMS = [
+    "C", "O", "N", "F", "C H1", "S", "Cl", "O -", "N H1 +", "Br", "N H3 +", "N H2 +", "N +", "N -", "S -", "I", "P", "O H1 +",
+    "N H1 -", "O +", "S +", "P H1", "P H2", "C H2 -", "P +", "S H1 +", "C H1 -", "P H1 +",
+]  # fmt: skip
+ZINC_BONDS = ["NONE", "SINGLE", "DOUBLE", "TRIPLE"]
+INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/molecules/{}.index"
+
+
+def both_directions(pairs, bonds):
+    """Each bond once -> (src, dst, bond type) of its two directed edges."""
+    a, b = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
+    return np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([bonds, bonds])
+
+
+class Molecules(GraphDataset):
+    """A dataset of molecules. Subclasses define `molecules`, which yields (part, atom types, src, dst, bond types, target)."""
+
+    version = 1
+    n_atoms, n_bonds = 28, 4
+    sizes: dict  # graphs of each part
+
+    def build(self, path):
+        fields = [
+            Field("node", "feat", "uint8", n_types=self.n_atoms),
+            Field("edge", "feat", "uint8", n_types=self.n_bonds),
+            Field("graph", "label", "float32"),
+        ]
+        parts, source = {part: [] for part in PARTS}, self.raw_files[0].path
+        generator = {"version": self.version, **self.parameters}
+        with PackedWriter(path, self.name, fields, generator, total=sum(self.sizes.values())) as writer:
+            for part, atoms, src, dst, bonds, target in self.molecules():
+                parts[part].append(writer.n_graphs)
+                with reading(source):
+                    writer.add(
+                        len(atoms), src, dst, node={"feat": atoms}, edge={"feat": bonds}, graph={"label": target}
+                    )
+            found = {part: len(graphs) for part, graphs in parts.items()}
+            if found != self.sizes:
+                raise DataError(
+                    f"{source}: {found} molecules, expected {self.sizes}: it is not the file of {self.name}"
+                )
+            writer.add_split("split", **parts)
+
+    def check(self, store):
+        if len(store) != sum(self.sizes.values()):
+            raise StoreError(
+                f"{store.path}: {len(store)} molecules, not {sum(self.sizes.values())}: delete the folder, it is built again"
+            )
+
+    def draw(self, axes, i):
+        """Atoms (coloured by type) and bonds, laid out by springs."""
+        import networkx as nx
+
+        src, dst = self.store.edges(i)
+        g = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
+        place = nx.kamada_kawai_layout(g)
+        bonds = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), self.store.rows("edge.feat", i), strict=True))
+        atoms = self.store.rows("node.feat", i)
+        nx.draw_networkx_edges(g, place, ax=axes, width=[1.5 * bonds[edge] for edge in g.edges])
+        nx.draw_networkx_nodes(g, place, ax=axes, node_size=60, node_color=[atoms[v] for v in g], cmap="tab20")
+        axes.set_title(f"{self.name} {i}: target {float(self.store.rows('graph.label', i)):.3f}", fontsize=8)
+
+
+class ArrayMolecules(Molecules):
+    """Molecules from one .npz of flat arrays: atom_type and node_ptr, edge, bond_type and edge_ptr, y, split (0, 1, 2)."""
+
+    def molecules(self):
+        path = find(self.raw_files[0], self.config)
+        with reading(path), np.load(path, allow_pickle=False) as file:
+            arrays = {
+                key: file[key] for key in ("atom_type", "node_ptr", "edge", "bond_type", "edge_ptr", "y", "split")
+            }
+        n = len(arrays["y"])
+        node_ptr, edge_ptr = arrays["node_ptr"].astype(np.int64), arrays["edge_ptr"].astype(np.int64)
+        for name, pointer, end in (
+            ("node_ptr", node_ptr, len(arrays["atom_type"])),
+            ("edge_ptr", edge_ptr, len(arrays["edge"])),
+        ):
+            if len(pointer) != n + 1 or pointer[0] != 0 or pointer[-1] != end or (np.diff(pointer) < 0).any():
+                raise DataError(f"{path}: {name} does not run from 0 to {end} over {n} graphs: the file is damaged")
+        if len(arrays["split"]) != n or not np.isin(arrays["split"], range(3)).all():
+            raise DataError(f"{path}: split must hold 0, 1 or 2 for each of the {n} graphs: the file is damaged")
+        for i in range(n):
+            atoms = arrays["atom_type"][node_ptr[i] : node_ptr[i + 1]]
+            bonds = slice(edge_ptr[i], edge_ptr[i + 1])
+            pairs = arrays["edge"][bonds]
+            if self.keeps(len(atoms), pairs):
+                src, dst, types = both_directions(pairs, arrays["bond_type"][bonds])
+                yield PARTS[arrays["split"][i]], atoms, src, dst, types, arrays["y"][i]
+
+    def keeps(self, n_atoms, pairs):
+        return True
+
+
+class RedrawnZINC(ArrayMolecules):
+    name = "ZINC-redrawn"
+    parameters = {"file": "zinc12k_graphs.npz"}  # noqa: RUF012 - read only
+    raw_files = (RawFile("ZINC/zinc12k_graphs.npz"),)
+    sizes = {"train": 10000, "val": 1000, "test": 1000}  # noqa: RUF012
+
+
+class RebuiltAQSOL(ArrayMolecules):
+    name = "AQSOL-rebuilt"
+    n_atoms, n_bonds = 65, 5
+    parameters = {"file": "AQSOL.npz"}  # noqa: RUF012 - read only
+    raw_files = (RawFile("AQSOL/AQSOL.npz"),)
+    sizes = {"train": 7831, "val": 996, "test": 996}  # noqa: RUF012
+
+    def keeps(self, n_atoms, pairs):
+        """As published: without molecules that have no bond, or whose last atom has none."""
+        return len(pairs) > 0 and int(pairs.max()) + 1 == n_atoms
+
+
+class PublishedZINC(Molecules):
+    """All molecules of the published archive, or the 12,000 that the published index files name."""
+
+    raw_files = (
+        RawFile("ZINC/molecules.zip", ("https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1",)),
+        *(RawFile(f"splits/benchmarking-gnns/molecules/{part}.index", (INDEX_URL.format(part),)) for part in PARTS),
+    )
+    licence = "MIT (published with the paper's program)"
+    subset: bool
+
+    def molecules(self):
+        archive = find(self.raw_files[0], self.config)
+        for part, index in zip(PARTS, self.raw_files[1:], strict=True):
+            with reading(archive), zipfile.ZipFile(archive) as files, files.open(f"molecules/{part}.pickle") as file:
+                molecules = load_pickle(file)
+            for i in read_index(find(index, self.config), len(molecules)) if self.subset else range(len(molecules)):
+                with reading(f"{archive}, {part}, molecule {i}"):
+                    atoms, bonds = molecules[i]["atom_type"].numpy(), molecules[i]["bond_type"].numpy()
+                    src, dst = np.nonzero(bonds)
+                    target = molecules[i]["logP_SA_cycle_normalized"].reshape(()).numpy()
+                yield part, atoms, src, dst, bonds[src, dst], target
+
+
+def read_index(path, n):
+    """Numbers of molecules from a file of comma-separated numbers below n."""
+    with reading(path):
+        numbers = [int(word) for word in path.read_text().replace("\n", ",").split(",") if word]
+    if not numbers or min(numbers) < 0 or max(numbers) >= n:
+        raise DataError(f"{path}: expected numbers from 0 to {n - 1}, found {numbers[:3]}…: it belongs to another file")
+    return numbers
+
+
+class ZINC(PublishedZINC):
+    name, subset = "ZINC", True
+    parameters = {"files": "molecules.zip with index files"}  # noqa: RUF012 - read only
+    sizes = {"train": 10000, "val": 1000, "test": 1000}  # noqa: RUF012
+
+
+class ZINCFull(PublishedZINC):
+    name, subset = "ZINC-full", False
+    parameters = {"files": "molecules.zip"}  # noqa: RUF012 - read only
+    sizes = {"train": 220011, "val": 24445, "test": 5000}  # noqa: RUF012
+
+
+class AQSOL(Molecules):
+    name = "AQSOL"
+    n_atoms, n_bonds = 65, 5
+    parameters = {"files": "aqsol_graph_raw.zip"}  # noqa: RUF012 - read only
+    raw_files = (
+        RawFile("AQSOL/aqsol_graph_raw.zip", ("https://www.dropbox.com/s/lzu9lmukwov12kt/aqsol_graph_raw.zip?dl=1",)),
+    )
+    sizes = {"train": 7831, "val": 996, "test": 996}  # noqa: RUF012
+
+    def molecules(self):
+        archive = find(self.raw_files[0], self.config)
+        for part in PARTS:
+            with reading(archive), zipfile.ZipFile(archive) as files:
+                name = next((n for n in files.namelist() if n.endswith(f"/{part}.pickle")), f"{part}.pickle")
+                with files.open(name) as file:
+                    molecules = load_pickle(file)
+            for i, molecule in enumerate(molecules):
+                with reading(f"{archive}, {part}, molecule {i}"):
+                    atoms, bonds, (src, dst), target = molecule
+                if len(src):
+                    yield part, atoms, src, dst, bonds, np.float32(target)
+
+
+class SmilesZINC(Molecules):
+    """Every molecule from its SMILES; which part it belongs to from the arrays beside it."""
+
+    name = "ZINC-full-SMILES"
+    parameters = {"files": "zinc250k_smiles.txt.gz, zinc250k_props.npz"}  # noqa: RUF012 - read only
+    raw_files = (RawFile("ZINC/zinc250k_smiles.txt.gz"), RawFile("ZINC/zinc250k_props.npz"))
+    sizes = {"train": 220010, "val": 24445, "test": 5000}  # noqa: RUF012
+    generated = True  # with a limit only so many molecules are read
+
+    def __init__(self, config=None, pos_enc_dim=0):
+        if config is not None and config.limit:
+            self.sizes = {part: min(n, config.limit) for part, n in self.sizes.items()}
+        super().__init__(config, pos_enc_dim)
+
+    def molecules(self):
+        path, properties = (find(file, self.config) for file in self.raw_files)
+        with reading(path), gzip.open(path, "rt") as file:
+            smiles = file.read().split()
+        with reading(properties), np.load(properties, allow_pickle=False) as file:
+            part_of = file["jtvae_split"]
+        if len(part_of) != len(smiles):
+            raise DataError(
+                f"{path}: {len(smiles)} molecules, but {properties} has {len(part_of)}: they do not belong together"
+            )
+        chosen = np.concatenate([np.flatnonzero(part_of == k)[: self.sizes[part]] for k, part in enumerate(PARTS)])
+        read = partial(molecule_from_smiles, ZINC_ATOMS, ZINC_BONDS)
+        results = parallel_map(read, [smiles[i] for i in chosen], None, chunk=256, workers=self.config.workers)
+        for i, result in zip(chosen, results, strict=True):
+            yield PARTS[part_of[i]], *result
+
+
+def molecule_from_smiles(atom_names, bond_names, smiles):
+    """(atom types, src, dst, bond types, target)."""
+    atoms, pairs, bonds = read_molecule(smiles)
+    for names, known in ((atoms, atom_names), (bonds, bond_names)):
+        if not set(names) <= set(known):
+            raise DataError(
+                f"SMILES {smiles!r}: {(set(names) - set(known)).pop()!r}: expected one of {', '.join(known)}"
+            )
+    types = np.array([bond_names.index(name) for name in bonds], dtype=np.int64)
+    return [atom_names.index(name) for name in atoms], *both_directions(pairs, types), constrained_solubility(smiles)
