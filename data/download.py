@@ -19,6 +19,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
@@ -28,6 +29,10 @@ PIECE = 1 << 16  # bytes read at once
 TIMEOUT = 30  # seconds without a byte before an address counts as dead
 ATTEMPTS = 4  # at each address; what was received stays
 PAUSE = 1.0  # seconds before the second attempt, twice as long before each further one
+# what the readers of archives, arrays, pickles and text raise when the content is not what it should be
+UNREADABLE = (
+    ValueError, TypeError, LookupError, EOFError, OSError, zipfile.BadZipFile, zlib.error, pickle.UnpicklingError,
+)  # fmt: skip
 
 
 class DataError(Exception):
@@ -56,7 +61,7 @@ def find(file, config):
             looked.append(path)
     own = Path(config.raw_dir) / file.path
     if own.exists():
-        _check(own, file.sha256 or _recorded(own, file, config))
+        _check(own, file.sha256 or _read_checksums(config.raw_dir).get(file.path))
         return own
     looked.append(own)
     places = ", ".join(map(str, looked))
@@ -73,14 +78,13 @@ def find(file, config):
     return download(file, config.raw_dir)
 
 
-def find_optional(file, config):
-    """The path of a raw file that need not be there, or None. Never downloads."""
-    try:
-        return find(file._replace(urls=()), config)
-    except DataError:
-        if config.data_dir is not None and not Path(config.data_dir).expanduser().is_dir():
-            raise
-        return None
+def find_folder(path, config):
+    """A folder of extracted raw files, in config.data_dir or the project's raw/; None if there is none."""
+    places = [Path(config.raw_dir) / path]
+    if config.data_dir is not None:
+        folder = Path(config.data_dir).expanduser()
+        places = [folder / path, folder / Path(path).name, *places]
+    return next((place for place in places if place.is_dir()), None)
 
 
 @contextlib.contextmanager
@@ -102,6 +106,12 @@ def reading(path):
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
         raise DataError(f"{path}: {error or type(error).__name__}: the file is damaged or of another format") from error
+
+
+def read_npz(path, *keys):
+    """The arrays of these names of an .npz file, by name."""
+    with reading(path), open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in keys}
 
 
 def download(file, raw_dir):
@@ -189,10 +199,6 @@ def _check(path, expected):
         raise DataError(f"{path}: the file is empty: delete it, and get it again")
     if expected is not None and (found := sha256_of(path)) != expected:
         raise DataError(f"{path}: SHA-256 is {found}, expected {expected}: delete the file, and get it again")
-
-
-def _recorded(own, file, config):
-    return _read_checksums(config.raw_dir).get(file.path)
 
 
 def _read_checksums(raw_dir):

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
-from data.download import DataError, RawFile, find, reading
+from data.download import DataError, RawFile, find, read_npz, reading
 from data.packed import Field, PackedWriter, StoreError
 from data.parallel import parallel_map
 from data.smiles import constrained_solubility, read_molecule
@@ -89,10 +89,7 @@ class ArrayMolecules(Molecules):
 
     def molecules(self):
         path = find(self.raw_files[0], self.config)
-        with reading(path), np.load(path, allow_pickle=False) as file:
-            arrays = {
-                key: file[key] for key in ("atom_type", "node_ptr", "edge", "bond_type", "edge_ptr", "y", "split")
-            }
+        arrays = read_npz(path, "atom_type", "node_ptr", "edge", "bond_type", "edge_ptr", "y", "split")
         n = len(arrays["y"])
         node_ptr, edge_ptr = arrays["node_ptr"].astype(np.int64), arrays["edge_ptr"].astype(np.int64)
         for name, pointer, end in (
@@ -151,9 +148,10 @@ class PublishedZINC(Molecules):
                 molecules = load_pickle(file)
             for i in read_index(find(index, self.config), len(molecules)) if self.subset else range(len(molecules)):
                 with reading(f"{archive}, {part}, molecule {i}"):
-                    atoms, bonds = molecules[i]["atom_type"].numpy(), molecules[i]["bond_type"].numpy()
+                    keys = ("atom_type", "bond_type", "logP_SA_cycle_normalized")
+                    atoms, bonds, target = (np.asarray(molecules[i][key]) for key in keys)
                     src, dst = np.nonzero(bonds)
-                    target = molecules[i]["logP_SA_cycle_normalized"].reshape(()).numpy()
+                    target = target.reshape(())
                 yield part, atoms, src, dst, bonds[src, dst], target
 
 
@@ -219,8 +217,7 @@ class SmilesZINC(Molecules):
         path, properties = (find(file, self.config) for file in self.raw_files)
         with reading(path), gzip.open(path, "rt") as file:
             smiles = file.read().split()
-        with reading(properties), np.load(properties, allow_pickle=False) as file:
-            part_of = file["jtvae_split"]
+        part_of = read_npz(properties, "jtvae_split")["jtvae_split"]
         if len(part_of) != len(smiles):
             raise DataError(
                 f"{path}: {len(smiles)} molecules, but {properties} has {len(part_of)}: they do not belong together"

@@ -7,7 +7,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import train.runtime  # noqa: F401, I001
 
+from pathlib import Path
+
 import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The folder of real raw files: GNN_DATA, or shared/data beside the project. Tests that need it are skipped without it."""
+    folder = Path(os.environ.get("GNN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("no folder of real data: set GNN_DATA")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -121,7 +121,7 @@ def parse_config(argv, family, datasets, default, description=""):
 
     `default` is the table row to run when no --config is given, with {model} and {dataset} for their names:
     "T2-{dataset}-{model}-*". The first of `datasets` is the one to run without --dataset; a dataset without rows of its own takes
-    those of the name before its first hyphen (ZINC-redrawn: ZINC).
+    those of the name before its first hyphen (ZINC-redrawn: ZINC), or else of the first.
     """
     folder = ROOT / "configs" / family
     chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -130,7 +130,7 @@ def parse_config(argv, family, datasets, default, description=""):
     )
     chooser.add_argument("--model", metavar="NAME", default=None, help=f"the row of another model: {', '.join(NETS)}")
     chosen, rest = chooser.parse_known_args(argv)
-    path = find_config(folder, default, chosen, wanted_dataset(rest, datasets))
+    path = find_config(folder, default, chosen, row_datasets(rest, datasets))
     content = read_config(path)
     model = content.get("net", {}).get("model") if isinstance(content.get("net"), dict) else None
     if model not in NETS:
@@ -154,17 +154,18 @@ def parse_config(argv, family, datasets, default, description=""):
     return config
 
 
-def wanted_dataset(words, datasets):
-    """The dataset that the command line asks for; it decides which row is the default."""
+def row_datasets(words, datasets):
+    """Datasets whose rows may be the default: of the one that the command line asks for, then of the nearest."""
     peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     peek.add_argument("--dataset")
-    name = peek.parse_known_args(words)[0].dataset or next(iter(datasets))
+    first = next(iter(datasets))
+    name = peek.parse_known_args(words)[0].dataset or first
     if name not in datasets:
         raise ConfigError(f"--dataset {name}:{nearest(name, datasets)} This program knows {', '.join(datasets)}")
-    return name
+    return name, name.split("-")[0], first
 
 
-def find_config(folder, default, chosen, dataset):
+def find_config(folder, default, chosen, names):
     if chosen.config and chosen.model:
         raise ConfigError("--config and --model: give one of them, the file says which model it is")
     if chosen.config:
@@ -177,7 +178,7 @@ def find_config(folder, default, chosen, dataset):
         )
 
     def rows(model):
-        for name in (dataset, dataset.split("-")[0]):
+        for name in names:
             if found := list(folder.glob(default.format(model=model, dataset=name) + ".json")):
                 return sorted(found, key=lambda path: (len(path.stem), path.stem))  # L4 before L16, plain before -E
         return []

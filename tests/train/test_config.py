@@ -78,7 +78,7 @@ REFUSED = [
     (["--model", "GCNN"], "--model GCNN: no such row. Did you mean GCN?"),
     (["--config", "T3-CSL-GCN-LapPE-L5"], "Did you mean T3-CSL-GCN-LapPE-L4?"),
     (["--config", "T3-CSL-GCN-LapPE-L4", "--model", "MLP"], "give one of them"),
-    (["--dataset", "ZINC"], "dataset='ZINC': this program knows CSL"),
+    (["--dataset", "ZINC"], "--dataset ZINC: This program knows CSL"),
     (["--net.model", "MLP"], "net.model='MLP': T3-CSL-GCN-LapPE-L4.json is a row of GCN. Choose a row with --model"),
     (["--model", "MLP", "--net.residual", "true"], "--net.residual: unknown"),  # a key of another net
 ]

@@ -1,0 +1,203 @@
+"""ENZYMES, DD, PROTEINS (Table 6) and every other dataset of the TU collection: classify graphs, ten-fold cross-validation.
+
+The files are plain text, in NAME.zip or a folder NAME: `NAME_A.txt` with an edge "row, column" a line (nodes of all graphs
+numbered from 1), `NAME_graph_indicator.txt` with the graph of each node, `NAME_graph_labels.txt`, and where there are any
+`NAME_node_attributes.txt` and `NAME_node_labels.txt`. Node features are the attributes, else the labels one-hot, else a 1.
+"""
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from data.CSL import stratified_folds
+from data.dataset import PARTS, GraphDataset
+from data.download import DataError, RawFile, find, find_folder, reading
+from data.packed import Field, PackedWriter, StoreError
+
+URL = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
+INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/TUs/{}.index"
+# the paper's PROTEINS is the variant with 29 node attributes
+FILES = {"PROTEINS": "PROTEINS_full"}
+# Table 5: graphs, classes, node features, and the averages of nodes and undirected edges
+TABLE_5 = {
+    "ENZYMES": (600, 6, 18, 32.63, 62.14),
+    "DD": (1178, 2, 89, 284.32, 715.66),
+    "PROTEINS": (1113, 2, 29, 39.06, 72.82),
+}
+PAPER_SPLITS = "-paper-splits"
+
+
+class TUDataset(GraphDataset):
+    """A dataset of the collection by its name; NAME-paper-splits takes the published folds instead of ours."""
+
+    version = 1
+
+    def __init__(self, name, config=None, pos_enc_dim=0):
+        self.name, self.paper_splits = name, name.endswith(PAPER_SPLITS)
+        self.table_name = name.removesuffix(PAPER_SPLITS)
+        self.file_name = FILES.get(self.table_name, self.table_name)
+        if not re.fullmatch(r"[\w-]+", name):
+            raise DataError(f"dataset={name!r}: expected a name of the TU collection: letters, digits, _ and -")
+        self.raw_files = [RawFile(f"TU/{self.file_name}.zip", (URL.format(self.file_name),))]
+        folds = {"n_folds": 10, "seed": 41}
+        if self.paper_splits:
+            folds = {"folds": "published"}
+            names = [f"{self.file_name}_{part}" for part in PARTS]
+            self.raw_files += [
+                RawFile(f"splits/benchmarking-gnns/TUs/{n}.index", (INDEX_URL.format(n),)) for n in names
+            ]
+        self.parameters = {"file": self.file_name, **folds}
+        super().__init__(config, pos_enc_dim)
+
+    @property
+    def n_classes(self):
+        return self.store.fields["graph.label"].n_types
+
+    def build(self, path):
+        folder = find_folder(f"TU/{self.file_name}", self.config)
+        source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
+        graphs = read_graphs(source)
+        labels, n = graphs["label"], len(graphs["label"])
+        fields = [
+            Field("node", "feat", "float32", (graphs["feat"].shape[1],)),
+            Field("graph", "label", "int64", n_types=int(labels.max()) + 1),
+        ]
+        with PackedWriter(path, self.name, fields, {"version": self.version, **self.parameters}, total=n) as writer:
+            for i in range(n):
+                nodes = slice(*graphs["first_node"][i : i + 2])
+                src, dst = graphs["edges"][slice(*graphs["first_edge"][i : i + 2])].T - nodes.start
+                with reading(source.path):
+                    feat = graphs["feat"][nodes]
+                    writer.add(len(feat), src, dst, node={"feat": feat}, graph={"label": labels[i]})
+            for f, parts in enumerate(self.make_folds(labels)):
+                with reading(self.raw_files[-1].path):
+                    writer.add_split(f"fold{f}", **parts)
+
+    def make_folds(self, labels):
+        if not self.paper_splits:
+            return stratified_folds(labels, self.parameters["n_folds"], np.random.RandomState(self.parameters["seed"]))
+        lines = [read_folds(find(file, self.config), len(labels)) for file in self.raw_files[1:]]
+        return [dict(zip(PARTS, fold, strict=True)) for fold in zip(*lines, strict=True)]
+
+    def check(self, store):
+        """The figures of Table 5, for the datasets in it."""
+        if self.table_name not in TABLE_5:
+            return
+        n = len(store)
+        undirected = store.n_edges / 2 / n
+        seen = (n, store.fields["graph.label"].n_types, store.fields["node.feat"].shape[0])
+        seen = (*seen, round(store.n_nodes / n, 2), round(undirected, 2))
+        if seen != TABLE_5[self.table_name]:
+            raise StoreError(
+                f"{store.path}: graphs, classes, features, nodes and edges a graph are {seen}, "
+                f"in Table 5 {TABLE_5[self.table_name]}: delete the folder and get the right files"
+            )
+
+    def draw(self, axes, i):
+        import networkx as nx
+
+        src, dst = self.store.edges(i)
+        g = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
+        colour = self.store.rows("node.feat", i).argmax(1)
+        place = nx.spring_layout(g, seed=0)
+        nx.draw_networkx(g, place, ax=axes, node_size=25, node_color=colour[list(g)], with_labels=False, cmap="tab20")
+        axes.set_title(f"{self.name} {i}: class {int(self.store.rows('graph.label', i))}", fontsize=8)
+
+
+class TUDatasets(dict):
+    """Name -> dataset class: those of Table 6 by their names, any other of the collection by its own."""
+
+    def __init__(self):
+        names = (*TABLE_5, *(name + PAPER_SPLITS for name in TABLE_5))
+        super().__init__({name: self[name] for name in names})
+
+    def __missing__(self, name):
+        return lambda config=None, pos_enc_dim=0: TUDataset(name, config, pos_enc_dim)
+
+    def __contains__(self, name):
+        return re.fullmatch(r"[\w-]+", name) is not None
+
+
+class TextFiles:
+    """NAME_A.txt and so on, in a zip archive or a folder."""
+
+    def __init__(self, path, name):
+        self.path, self.name = Path(path), name
+
+    def read(self, kind, dtype, columns=None, optional=False):
+        """The numbers of NAME_kind.txt, (lines, columns); None if the file need not be there and is not."""
+        file = f"{self.name}_{kind}.txt"
+        text = self._text(file)
+        if text is None:
+            if optional:
+                return None
+            raise DataError(f"{self.path}: {file} is missing: it is not the dataset {self.name} in TU format")
+        if not text.strip():
+            raise DataError(f"{self.path}, {file}: the file is empty")
+        with reading(f"{self.path}, {file}"):
+            numbers = np.loadtxt(io.StringIO(text), dtype=dtype, delimiter=",", ndmin=2)
+        if columns is not None and numbers.shape[1] != columns:
+            raise DataError(f"{self.path}, {file}: {numbers.shape[1]} numbers a line, expected {columns}")
+        if not np.isfinite(numbers).all():
+            raise DataError(f"{self.path}, {file}: it holds NaN or infinite values")
+        return numbers
+
+    def _text(self, file):
+        if self.path.is_dir():
+            path = self.path / file
+            return path.read_text() if path.exists() else None
+        with reading(self.path), zipfile.ZipFile(self.path) as archive:
+            # some archives have a doubled slash in their names
+            names = [name for name in archive.namelist() if name.rsplit("/", 1)[-1] == file]
+            return archive.read(names[0]).decode() if names else None
+
+
+def read_graphs(source):
+    """All graphs: label (n,), feat (N, d), edges (E, 2) sorted by graph, first_node and first_edge (n + 1,)."""
+    graph_of_node = source.read("graph_indicator", np.int64, 1)[:, 0] - 1
+    labels = source.read("graph_labels", np.int64, 1)[:, 0]
+    n, n_nodes = len(labels), len(graph_of_node)
+    if graph_of_node[0] != 0 or graph_of_node[-1] != n - 1 or not np.isin(np.diff(graph_of_node), (0, 1)).all():
+        raise DataError(f"{source.path}: the graph indicator does not run from 1 to {n} without gaps: it is damaged")
+    edges = source.read("A", np.int64, 2) - 1
+    outside = (edges < 0) | (edges >= n_nodes)
+    if outside.any():
+        raise DataError(f"{source.path}: edge with node {edges[outside][0] + 1}: expected 1 to {n_nodes}")
+    edges = np.unique(edges, axis=0)  # some files list edges twice
+    if (graph_of_node[edges[:, 0]] != graph_of_node[edges[:, 1]]).any():
+        a, b = edges[graph_of_node[edges[:, 0]] != graph_of_node[edges[:, 1]]][0] + 1
+        raise DataError(f"{source.path}: the edge {a}, {b} joins two graphs: the files do not belong together")
+    return {
+        "label": np.unique(labels, return_inverse=True)[1],
+        "feat": node_features(source, n_nodes),
+        "edges": edges,
+        "first_node": np.searchsorted(graph_of_node, np.arange(n + 1)),
+        "first_edge": np.searchsorted(graph_of_node[edges[:, 0]], np.arange(n + 1)),
+    }
+
+
+def node_features(source, n_nodes):
+    feat = source.read("node_attributes", np.float32, optional=True)
+    if feat is None:
+        labels = source.read("node_labels", np.int64, optional=True)
+        if labels is None:
+            return np.ones((n_nodes, 1), np.float32)
+        feat = np.eye(np.ptp(labels[:, 0]) + 1, dtype=np.float32)[labels[:, 0] - labels[:, 0].min()]
+    if len(feat) != n_nodes:
+        raise DataError(f"{source.path}: features of {len(feat)} nodes, but there are {n_nodes}: it is damaged")
+    return feat
+
+
+def read_folds(path, n_graphs):
+    """One fold a line, graph numbers separated by commas."""
+    with reading(path):
+        folds = [np.array([int(word) for word in line.split(",")]) for line in path.read_text().split()]
+    for f, fold in enumerate(folds):
+        if fold.min() < 0 or fold.max() >= n_graphs:
+            raise DataError(
+                f"{path}, line {f + 1}: expected graph numbers from 0 to {n_graphs - 1}, found {fold.max()}"
+            )
+    return folds

@@ -1,0 +1,34 @@
+"""ENZYMES, DD, PROTEINS and all of the TU collection: classify graphs, ten-fold cross-validation (Table 6).
+
+Copy this file to add a dataset of graph classification: change the datasets, the task and the default row.
+"""
+
+import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
+
+from data.TUs import TUDatasets
+from nets import build_net
+from train.config import parse_config
+from train.launch import launch
+from train.loop import fit
+from train.random_state import seed_all
+from train.table import row_report
+from train.tasks import GraphClassification
+
+
+DATASETS = TUDatasets()
+
+
+def main(argv=None):
+    config = parse_config(argv, "TUs", DATASETS, default="T6-{dataset}-{model}-*", description=__doc__)
+    dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
+    task = GraphClassification(dataset.n_classes)
+    results = []
+    for fold in config.folds or dataset.folds:
+        seed_all(config.seed)  # before the net: its first weights depend on the seed alone
+        net = build_net(config.net, dataset.features, task)
+        results.append(fit(net, dataset.fold(fold), task, config.train, config.run(fold)))
+    print(row_report(config.name, config.row, results))
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,141 @@
+"""PATTERN and CLUSTER are drawn as A.1 says: sizes, probabilities, features and labels, against the text and Tables 1 and 5."""
+
+import numpy as np
+import pytest
+
+from data.dataset import DataConfig
+from data.packed import StoreError
+from data.SBMs import CLUSTER, PATTERN, block_probability, random_graph
+
+
+@pytest.fixture(scope="module", params=[PATTERN, CLUSTER], ids=lambda c: c.name)
+def sample(request, store_dir):
+    """300 graphs of each part."""
+    return request.param(DataConfig(store_dir=store_dir, limit=300))
+
+
+def sizes(dataset):
+    return np.diff(dataset.store.column("node_offsets")), np.diff(dataset.store.column("edge_offsets"))
+
+
+def within(values, mean, n_deviations=5):
+    return abs(np.mean(values) - mean) < n_deviations * np.std(values) / np.sqrt(len(values))
+
+
+def test_averages_of_table_5_within_sampling_error(sample):
+    nodes, edges = sizes(sample)
+    # PATTERN's edges in Table 5 are of an earlier version (q = 0.2): compared with the expectation of A.1 instead
+    expected = {"PATTERN": (117.47, 5891), "CLUSTER": (117.20, 4301.72)}[sample.name]
+    assert within(nodes, expected[0]) and within(edges, expected[1])
+
+
+def test_expected_edges_of_the_text():
+    """The number that `check` compares with: Σ n_c (n_c - 1) p + Σ n_c n_d q, and for PATTERN 20 further nodes."""
+    n = np.arange(5, 35)
+    first, second = n.mean(), (n**2).mean()
+    pattern = 5 * (second - first) * 0.5 + 20 * first**2 * 0.35 + 20 * 19 * 0.5 + 2 * 5 * first * 20 * 0.5
+    cluster = 6 * (second - first) * 0.55 + 30 * first**2 * 0.25
+    assert PATTERN.moments["edges"][0] == pytest.approx(pattern, rel=1e-3)
+    assert CLUSTER.moments["edges"][0] == pytest.approx(cluster, rel=1e-3)
+    assert PATTERN.moments["nodes"][0] == 5 * first + 20 and CLUSTER.moments["nodes"][0] == 6 * first
+
+
+def test_sizes_are_in_the_range_of_table_1(sample):
+    nodes, _ = sizes(sample)
+    low, high = {"PATTERN": (44, 190), "CLUSTER": (40, 190)}[sample.name]
+    assert low <= nodes.min() and nodes.max() <= high
+
+
+def test_edges_are_symmetric_simple_and_without_loops(sample):
+    for i in range(0, 900, 90):
+        src, dst = sample.store.edges(i)
+        edges = set(zip(src.tolist(), dst.tolist(), strict=True))
+        assert len(edges) == len(src) and all((b, a) in edges for a, b in edges) and not (src == dst).any()
+
+
+def edge_rates(dataset, choose):
+    """Share of joined pairs among the pairs that `choose(labels)` marks, over 200 graphs."""
+    joined = pairs = 0
+    for i in range(200):
+        label = dataset.store.rows("node.label", i).astype(int)
+        A = np.zeros((len(label), len(label)), bool)
+        A[dataset.store.edges(i)] = True
+        wanted = choose(label)
+        np.fill_diagonal(wanted, False)
+        joined, pairs = joined + (A & wanted).sum(), pairs + wanted.sum()
+    return joined / pairs
+
+
+def test_probabilities_of_cluster(store_dir):
+    cluster = CLUSTER(DataConfig(store_dir=store_dir, limit=300))
+    assert edge_rates(cluster, lambda c: c[:, None] == c[None, :]) == pytest.approx(0.55, abs=0.006)
+    assert edge_rates(cluster, lambda c: c[:, None] != c[None, :]) == pytest.approx(0.25, abs=0.004)
+
+
+def test_probabilities_of_pattern(store_dir):
+    pattern = PATTERN(DataConfig(store_dir=store_dir, limit=300))
+    # pattern and graph: q_P = 0.5; within the graph between p and q, weighted with the pairs: 3751 of 97.5 nodes
+    assert edge_rates(pattern, lambda c: c[:, None] != c[None, :]) == pytest.approx(0.5, abs=0.004)
+    assert edge_rates(pattern, lambda c: (c[:, None] == 1) & (c[None, :] == 1)) == pytest.approx(0.5, abs=0.02)
+    assert edge_rates(pattern, lambda c: (c[:, None] == 0) & (c[None, :] == 0)) == pytest.approx(0.382, abs=0.006)
+
+
+def test_labels_and_features(sample):
+    shown = np.zeros(sample.n_node_types, int)
+    for i in range(0, 900, 9):
+        label, feat = sample.store.rows("node.label", i), sample.store.rows("node.feat", i)
+        shown += np.bincount(feat, minlength=sample.n_node_types)
+        if sample.name == "PATTERN":
+            assert label.sum() == 20
+        else:
+            known = np.flatnonzero(feat)
+            assert sorted(label[known].tolist()) == list(range(6)) and (feat[known] == label[known] + 1).all()
+            assert (np.bincount(label, minlength=6) >= 5).all() and (np.bincount(label) <= 34).all()
+    if sample.name == "PATTERN":
+        assert shown / shown.sum() == pytest.approx(np.full(3, 1 / 3), abs=0.02)
+
+
+def test_a_pattern_is_one_of_100_fixed_ones(store_dir):
+    pattern = PATTERN(DataConfig(store_dir=store_dir, limit=300))
+    known = {
+        (tuple(sorted(np.bincount(src, minlength=20))), tuple(sorted(feat))) for (src, _), feat in pattern.patterns
+    }
+    assert len(pattern.patterns) == 100
+    for i in range(20):
+        inside = np.flatnonzero(pattern.store.rows("node.label", i))
+        src, dst = pattern.store.edges(i)
+        degrees = np.bincount(src[np.isin(src, inside) & np.isin(dst, inside)], minlength=src.max() + 1)[inside]
+        assert (tuple(sorted(degrees)), tuple(sorted(pattern.store.rows("node.feat", i)[inside]))) in known
+
+
+def test_a_graph_does_not_depend_on_how_many_are_made(sample, store_dir, tmp_path):
+    small = type(sample)(DataConfig(store_dir=str(tmp_path), limit=5))
+    large = sample.fold(0).parts
+    for part, graphs in small.fold(0).parts.items():
+        for k, i in enumerate(graphs):
+            same = large[part][k]
+            assert all((a == b).all() for a, b in zip(small.store.edges(i), sample.store.edges(same), strict=True))
+            assert (small.store.rows("node.feat", i) == sample.store.rows("node.feat", same)).all()
+    again = type(sample)(DataConfig(store_dir=str(tmp_path / "again"), limit=5))
+    assert again.store.hash == small.store.hash
+
+
+def test_parts_have_the_papers_sizes():
+    assert PATTERN.parameters["n_graphs"] == {"train": 10000, "val": 2000, "test": 2000}
+    assert CLUSTER.parameters["n_graphs"] == {"train": 10000, "val": 1000, "test": 1000}
+
+
+def test_random_graph_equals_a_loop():
+    probability = block_probability(np.array([0, 0, 1, 1, 1]), 0.9, 0.2)
+    src, dst = random_graph(probability, np.random.RandomState(3))
+    draws = np.random.RandomState(3).random_sample((5, 5))
+    expected = {
+        (i, j) for i in range(5) for j in range(5) if draws[min(i, j), max(i, j)] < probability[i, j] and i != j
+    }
+    assert set(zip(src.tolist(), dst.tolist(), strict=True)) == expected
+
+
+def test_another_dataset_in_its_place_is_refused(sample, monkeypatch):
+    monkeypatch.setattr(type(sample), "moments", {"nodes": (100.0, 19.0), "edges": (5891.0, 1950.0)})
+    with pytest.raises(StoreError, match=r"nodes a graph, expected 100\.00"):
+        type(sample)(sample.config)

@@ -1,0 +1,191 @@
+"""Downloads against a real HTTP server on this machine that truncates, corrupts, stalls, redirects and fails."""
+
+import hashlib
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from data import download
+from data.dataset import DataConfig
+from data.download import DataError, RawFile, find, find_folder
+
+CONTENT = bytes(range(256)) * 2000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The first part of the path says how to misbehave; the number of requests for each path is counted."""
+
+    def do_GET(self):
+        self.server.requests.append((self.path, self.headers.get("Range")))
+        n = sum(path == self.path for path, _ in self.server.requests)
+        getattr(self, self.path.split("/")[1])(n)
+
+    def send(self, content=CONTENT, status=200, length=None, headers=()):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content) if length is None else length))
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def good(self, n):
+        self.send()
+
+    def truncates(self, n):  # the first two answers stop in the middle; ranges are served
+        begin = self.headers.get("Range")
+        first = int(begin.removeprefix("bytes=").rstrip("-")) if begin else 0
+        rest = CONTENT[first:]
+        content = rest[: len(rest) // 2] if n <= 2 else rest
+        self.send(content, 206 if begin else 200, len(rest))
+        self.close_connection = True
+
+    def no_ranges(self, n):  # stops in the middle once, and cannot go on from there
+        self.send(CONTENT[:100000] if n == 1 else CONTENT, 200, len(CONTENT))
+        self.close_connection = True
+
+    def always_short(self, n):
+        self.send(CONTENT[:1000], 200, len(CONTENT))
+        self.close_connection = True
+
+    def corrupts(self, n):
+        self.send(CONTENT[:-1] + b"!")
+
+    def stalls(self, n):
+        self.send(CONTENT[:10], 200, len(CONTENT))
+        self.wfile.flush()
+        self.server.released.wait(5)
+        self.close_connection = True
+
+    def redirects(self, n):
+        self.send(b"", 302, headers=[("Location", "/good/file")])
+
+    def broken(self, n):
+        self.send(b"oops", 500)
+
+    def recovers(self, n):
+        self.broken(n) if n == 1 else self.good(n)
+
+    def missing(self, n):
+        self.send(b"not here", 404)
+
+    def empty(self, n):
+        self.send(b"")
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(download, "PAUSE", 0.01)
+    monkeypatch.setattr(download, "TIMEOUT", 0.3)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.requests, server.released = [], threading.Event()
+    server.address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.released.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def raw_file(server, *behaviours, sha256=SHA256):
+    return RawFile("set/file.bin", tuple(f"{server.address}/{behaviour}/file" for behaviour in behaviours), sha256)
+
+
+def config(tmp_path, **keys):
+    return DataConfig(raw_dir=str(tmp_path / "raw"), data_dir=keys.pop("data_dir", None), **keys)
+
+
+@pytest.mark.parametrize("behaviour", ["good", "truncates", "no_ranges", "redirects", "recovers"])
+def test_the_file_arrives_whole(server, tmp_path, behaviour):
+    path = find(raw_file(server, behaviour), config(tmp_path))
+    assert path == tmp_path / "raw/set/file.bin" and path.read_bytes() == CONTENT
+    assert json.loads((tmp_path / "raw/checksums.json").read_text()) == {"set/file.bin": SHA256}
+    assert not list(path.parent.glob(".*"))
+
+
+def test_it_goes_on_where_it_was_cut_off(server, tmp_path):
+    find(raw_file(server, "truncates"), config(tmp_path))
+    ranges = [begin for _, begin in server.requests]
+    assert ranges == [None, f"bytes={len(CONTENT) // 2}-", f"bytes={len(CONTENT) * 3 // 4}-"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "message"),
+    [
+        ("always_short", "IncompleteRead"), ("corrupts", "SHA-256"), ("stalls", "timed out"),
+        ("broken", "HTTP 500"), ("missing", "HTTP 404"), ("empty", "empty"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_had_is_an_error_and_leaves_nothing(server, tmp_path, behaviour, message):
+    start = time.monotonic()
+    with pytest.raises(DataError, match=message) as error:
+        find(raw_file(server, behaviour, sha256=SHA256), config(tmp_path))
+    assert f"/{behaviour}/file" in str(error.value) and "GNN_DATA" in str(error.value)
+    assert time.monotonic() - start < 20
+    assert not [p for p in (tmp_path / "raw").rglob("*") if p.is_file() and p.suffix != ".lock"]
+
+
+def test_a_missing_file_is_not_asked_for_again_and_a_broken_server_is(server, tmp_path):
+    for behaviour, n in (("missing", 1), ("broken", download.ATTEMPTS)):
+        server.requests.clear()
+        with pytest.raises(DataError):
+            find(raw_file(server, behaviour), config(tmp_path))
+        assert len(server.requests) == n
+
+
+def test_the_next_mirror_is_tried(server, tmp_path):
+    path = find(raw_file(server, "broken", "corrupts", "always_short", "good"), config(tmp_path))
+    assert path.read_bytes() == CONTENT
+
+
+def test_an_unknown_checksum_is_recorded_and_enforced_afterwards(server, tmp_path):
+    path = find(raw_file(server, "good", sha256=None), config(tmp_path))
+    path.write_bytes(b"changed")
+    with pytest.raises(DataError, match=r"SHA-256 is .* expected"):
+        find(raw_file(server, "good", sha256=None), config(tmp_path))
+    path.unlink()
+    with pytest.raises(DataError, match="SHA-256"):  # another file at the same address is refused from now on
+        find(raw_file(server, "corrupts", sha256=None), config(tmp_path))
+    assert find(raw_file(server, "good", sha256=None), config(tmp_path)).read_bytes() == CONTENT
+
+
+def test_the_users_folder_comes_first_and_nothing_is_asked(server, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "file.bin").write_bytes(CONTENT)
+    assert find(raw_file(server, "broken"), config(tmp_path, data_dir=str(own))) == own / "file.bin"
+    (own / "set").mkdir()
+    (own / "set/file.bin").write_bytes(CONTENT)
+    assert find(raw_file(server, "broken"), config(tmp_path, data_dir=str(own))) == own / "set/file.bin"
+    (own / "set/file.bin").write_bytes(b"")
+    with pytest.raises(DataError, match="empty"):
+        find(raw_file(server, "good"), config(tmp_path, data_dir=str(own)))
+    with pytest.raises(DataError, match="no such folder"):
+        find(raw_file(server, "good"), config(tmp_path, data_dir=str(tmp_path / "none")))
+    assert not server.requests
+
+
+def test_offline_and_without_an_address_nothing_is_asked(server, tmp_path):
+    with pytest.raises(DataError, match="offline forbids"):
+        find(raw_file(server, "good"), config(tmp_path, offline=True))
+    with pytest.raises(DataError, match="no address"):
+        find(raw_file(server), config(tmp_path))
+    assert not server.requests
+    find(raw_file(server, "good"), config(tmp_path))
+    assert find(raw_file(server, "good"), config(tmp_path, offline=True)).read_bytes() == CONTENT
+
+
+def test_folders_are_found(tmp_path):
+    assert find_folder("TU/X", config(tmp_path)) is None
+    (tmp_path / "raw/TU/X").mkdir(parents=True)
+    assert find_folder("TU/X", config(tmp_path)) == tmp_path / "raw/TU/X"
+    (tmp_path / "own/X").mkdir(parents=True)
+    assert find_folder("TU/X", config(tmp_path, data_dir=str(tmp_path / "own"))) == tmp_path / "own/X"

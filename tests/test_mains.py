@@ -1,0 +1,105 @@
+"""Every main file trains one epoch of every model it supports on a small part of its data, by its command line."""
+
+import importlib
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODELS = ("MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN", "RingGNN", "3WLGNN")
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """Small look-alikes of the raw files: molecules in arrays, and a TU dataset of two classes."""
+    folder, random = tmp_path_factory.mktemp("raw"), np.random.RandomState(0)
+    n = 12000
+    (folder / "ZINC").mkdir()
+    np.savez(
+        folder / "ZINC/zinc12k_graphs.npz",
+        atom_type=random.randint(0, 28, 3 * n).astype(np.uint8),
+        node_ptr=np.arange(n + 1) * 3,
+        edge=np.tile([[0, 1], [1, 2]], (n, 1)).astype(np.uint8),
+        bond_type=random.randint(1, 4, 2 * n).astype(np.uint8),
+        edge_ptr=np.arange(n + 1) * 2,
+        y=random.randn(n).astype(np.float32),
+        split=np.repeat([0, 1, 2], [10000, 1000, 1000]),
+    )
+    (folder / "TU").mkdir()
+    graph = np.repeat(np.arange(40), 5)
+    ring = np.arange(200), np.arange(200) // 5 * 5 + (np.arange(200) + 1) % 5
+    edges = np.concatenate([np.stack(ring, 1), np.stack(ring[::-1], 1)]) + 1
+    with zipfile.ZipFile(folder / "TU/TINY.zip", "w") as archive:
+        archive.writestr("TINY_A.txt", "\n".join(f"{a}, {b}" for a, b in edges))
+        archive.writestr("TINY_graph_indicator.txt", "\n".join(map(str, graph + 1)))
+        archive.writestr("TINY_graph_labels.txt", "\n".join(map(str, np.arange(40) % 2)))
+        archive.writestr("TINY_node_labels.txt", "\n".join(map(str, random.randint(0, 3, 200))))
+    return folder
+
+
+def words(raw, store_dir, out, dataset, *more):
+    return [
+        "--dataset", dataset, "--data.data_dir", str(raw), "--data.store_dir", store_dir, "--out_dir", str(out),
+        "--data.limit", "4", "--data.workers", "1", "--data.offline", "--train.epochs", "1", "--folds", "[0]",
+        "--progress", "false", *more,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("program", "dataset"),
+    [
+        ("main_SBMs", "PATTERN"),
+        ("main_SBMs", "CLUSTER"),
+        ("main_molecules", "ZINC-redrawn"),
+        ("main_TUs", "TINY"),
+    ],
+)
+def test_one_epoch_of_every_model(raw, store_dir, tmp_path, capsys, program, dataset, model):
+    importlib.import_module(program).main(words(raw, store_dir, tmp_path, dataset, "--model", model))
+    (result,) = [json.loads(path.read_text()) for path in tmp_path.rglob("result.json")]
+    assert result["status"] == "ok" and result["epochs"] == 1 and result["row"] is None
+    assert "not a row of the paper" in capsys.readouterr().out
+
+
+def run(program, child_env, *arguments):
+    command = [sys.executable, ROOT / f"{program}.py", *arguments]
+    return subprocess.run(command, env=child_env, capture_output=True, text=True, timeout=120)
+
+
+ENCODING = ("--net.pos_enc", "rand_sign", "--net.pos_enc_dim", "4")
+
+
+@pytest.mark.parametrize(
+    ("program", "dataset", "more"),
+    [("main_SBMs", "CLUSTER", ENCODING), ("main_molecules", "ZINC-redrawn", ()), ("main_TUs", "TINY", ENCODING)],
+)
+def test_as_a_program(raw, store_dir, tmp_path, child_env, program, dataset, more):
+    done = run(program, child_env, *words(raw, store_dir, tmp_path, dataset, *more))
+    assert done.returncode == 0 and "epochs" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "dataset", "message"),
+    [("main_molecules", "ZINC", "ZINC/molecules.zip: not found"), ("main_TUs", "MUTAG", "TU/MUTAG.zip: not found")],
+)
+def test_missing_raw_files_end_with_one_line(raw, tmp_path, child_env, program, dataset, message):
+    done = run(program, child_env, *words(raw, str(tmp_path), tmp_path, dataset, "--data.raw_dir", str(tmp_path)))
+    assert done.returncode == 1 and done.stderr.startswith(f"error: {message}") and "Traceback" not in done.stderr
+
+
+def test_the_default_row_follows_the_dataset():
+    import main_SBMs
+    from train.config import parse_config
+
+    def row(*arguments):
+        return parse_config(list(arguments), "SBMs", main_SBMs.DATASETS, "T2-{dataset}-{model}-*").name
+
+    assert row() == "T2-PATTERN-GCN-L4"
+    assert row("--dataset", "CLUSTER", "--model", "GatedGCN") == "T2-CLUSTER-GatedGCN-L4"
+    assert row("--model", "3WLGNN") == "T2-PATTERN-3WLGNN-L3-100k"
