@@ -60,14 +60,15 @@ class SBMDataset(GraphDataset):
                 raise StoreError(f"{store.path}: {seen}: delete the folder, it is built again")
 
     def draw(self, axes, i):
-        """The adjacency matrix, nodes sorted by label, beside the dots of their labels."""
-        label = self.store.rows("node.label", i)
+        """The adjacency matrix with its nodes sorted by label; edges within a label have its colour, the others are grey."""
+        label = self.store.rows("node.label", i).astype(int)
         src, dst = self.store.edges(i)
         place = np.argsort(np.argsort(label, kind="stable"))
-        axes.scatter(place[src], place[dst], s=0.6, c=np.where(label[src] == label[dst], label[src], -1), cmap="turbo")
+        inside = label[src] == label[dst]
+        axes.scatter(place[src[~inside]], place[dst[~inside]], s=0.6, c="lightgrey")
+        axes.scatter(place[src[inside]], place[dst[inside]], s=0.8, c=label[src[inside]], cmap="tab10", vmin=0, vmax=9)
         axes.set_aspect("equal")
         axes.invert_yaxis()
-        axes.set_title(f"{self.name} {i}: {len(label)} nodes by label, {len(src)} edges", fontsize=8)
 
 
 class PATTERN(SBMDataset):

@@ -96,16 +96,6 @@ class TUDataset(GraphDataset):
                 f"in Table 5 {TABLE_5[self.table_name]}: delete the folder and get the right files"
             )
 
-    def draw(self, axes, i):
-        import networkx as nx
-
-        src, dst = self.store.edges(i)
-        g = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
-        colour = self.store.rows("node.feat", i).argmax(1)
-        place = nx.spring_layout(g, seed=0)
-        nx.draw_networkx(g, place, ax=axes, node_size=25, node_color=colour[list(g)], with_labels=False, cmap="tab20")
-        axes.set_title(f"{self.name} {i}: class {int(self.store.rows('graph.label', i))}", fontsize=8)
-
 
 class TUDatasets(dict):
     """Name -> dataset class: those of Table 6 by their names, any other of the collection by its own."""

@@ -103,6 +103,19 @@ class GraphDataset:
     def check(self, store):
         """Raise if the store's statistics are not those of the dataset. Costs nothing: reads the header."""
 
+    def draw(self, axes, i):
+        """Graph i on matplotlib axes, laid out by springs; nodes are coloured by their largest or only feature."""
+        import networkx as nx
+
+        src, dst = self.store.edges(i)
+        g = nx.Graph()
+        g.add_nodes_from(range(len(self.store.rows("node.in_degree", i))))
+        g.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
+        colour = self.store.rows("node.feat", i) if "node.feat" in self.store.fields else np.zeros(len(g))
+        place = nx.kamada_kawai_layout(g) if len(g) < 60 else nx.spring_layout(g, seed=0)
+        colour = colour.argmax(1) if colour.ndim > 1 else colour
+        nx.draw_networkx(g, place, ax=axes, node_size=25, node_color=colour, with_labels=False, cmap="tab20")
+
     @property
     def features(self):
         fields = self.store.fields

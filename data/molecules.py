@@ -80,8 +80,8 @@ class Molecules(GraphDataset):
         bonds = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), self.store.rows("edge.feat", i), strict=True))
         atoms = self.store.rows("node.feat", i)
         nx.draw_networkx_edges(g, place, ax=axes, width=[1.5 * bonds[edge] for edge in g.edges])
-        nx.draw_networkx_nodes(g, place, ax=axes, node_size=60, node_color=[atoms[v] for v in g], cmap="tab20")
-        axes.set_title(f"{self.name} {i}: target {float(self.store.rows('graph.label', i)):.3f}", fontsize=8)
+        colours = {"node_color": [atoms[v] for v in g], "cmap": "tab20", "vmin": 0, "vmax": 19}
+        nx.draw_networkx_nodes(g, place, ax=axes, node_size=60, **colours)
 
 
 class ArrayMolecules(Molecules):

@@ -1,0 +1,31 @@
+"""All datasets by name: for the card, the check and the downloads. A main file lists those it can run."""
+
+import difflib
+
+from data.CSL import CSL
+from data.download import DataError
+from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
+from data.SBMs import CLUSTER, PATTERN
+from data.TUs import TABLE_5, TUDatasets
+
+DATASETS = {
+    dataset.name: dataset
+    for dataset in (CSL, PATTERN, CLUSTER, ZINC, ZINCFull, RedrawnZINC, SmilesZINC, AQSOL, RebuiltAQSOL)
+} | dict(TUDatasets())
+NAMES = ", ".join(DATASETS)
+
+
+def open_dataset(name, config):
+    """The dataset of this name, built if it must be. Names that are not ours are looked up in the TU collection as TU/NAME."""
+    if name.startswith("TU/"):
+        return TUDatasets()[name.removeprefix("TU/")](config)
+    if name not in DATASETS:
+        close = difflib.get_close_matches(name, DATASETS, n=1, cutoff=0.4)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise DataError(f"{name}: no such dataset.{hint} Known: {NAMES}; any other of the TU collection as TU/{name}")
+    return DATASETS[name](config)
+
+
+def is_undirected_in_table_5(name):
+    """Table 5 counts each edge of the TU datasets once, and in all others both directions."""
+    return name in TABLE_5

@@ -1,0 +1,133 @@
+"""The card says what a dataset is and what the paper says of it; the check finds what is wrong with one's own."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from data import card, check
+from data.dataset import DataConfig
+from data.packed import Field, PackedWriter
+from data.registry import DATASETS, open_dataset
+
+
+def test_the_card_of_csl(store_dir, capsys):
+    assert card.main(["CSL", "--store_dir", store_dir]) == 0
+    text = capsys.readouterr().out
+    lines = {line.split("  ")[0]: line.split() for line in text.splitlines()}
+    assert lines["graphs"][-2:] == ["150", "150"] and lines["nodes"][-2:] == ["6,150", "6,150"]
+    assert lines["nodes a graph"][-2:] == ["41.00", "41.00"]
+    assert lines["directed edges a graph"][-2:] == ["164.00", "164.00"]
+    dataset = open_dataset("CSL", DataConfig(store_dir=store_dir))
+    assert dataset.store.hash in text and "splits: 5 (train 90, val 30, test 30)" in text
+    assert "graph class 9:  10.0 % (15)" in text and "circular skip links" in text and "licence" in text
+
+
+@pytest.mark.parametrize("name", ["CSL", "PATTERN", "CLUSTER"])
+def test_pictures(store_dir, tmp_path, name):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "picture.png"
+    assert card.main([name, "--store_dir", store_dir, "--limit", "4", "--draw", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 10000
+
+
+def test_pictures_of_molecules(real_data, store_dir, tmp_path):
+    path = tmp_path / "molecules.png"
+    words = ["ZINC-redrawn", "--store_dir", store_dir, "--data_dir", str(real_data), "--draw", str(path)]
+    assert card.main(words) == 0 and path.stat().st_size > 10000
+
+
+def test_every_dataset_has_a_licence_and_a_version():
+    for name, dataset in DATASETS.items():
+        if isinstance(dataset, type):
+            assert dataset.name == name and dataset.version >= 1 and isinstance(dataset.licence, str)
+
+
+def test_unknown_names(capsys):
+    assert card.main(["PATERN"]) == 1
+    assert "Did you mean PATTERN?" in capsys.readouterr().err
+
+
+# The check
+
+
+def store(path, graphs, fields=None, **splits):
+    """graphs: [(n, src, dst, features, label)]."""
+    fields = fields or [
+        Field("node", "feat", "float32", (1,), finite=False),
+        Field("graph", "label", "int64", n_types=2),
+    ]
+    with PackedWriter(path, "own", fields) as writer:
+        for n, src, dst, feat, label in graphs:
+            given = {"node": {"feat": np.asarray(feat, np.float32).reshape(n, 1)}, "graph": {"label": label}}
+            if len(fields) == 1:
+                given.pop("graph")
+            writer.add(n, src, dst, **given)
+        for name, parts in splits.items():
+            writer.add_split(name, **parts)
+    return path
+
+
+def good(label, shift=0.0):
+    return 2, [0, 1], [1, 0], [1 + shift, 2], label
+
+
+GOOD = [good(i % 2, shift=i) for i in range(6)]
+SPLIT = {"train": [0, 1], "val": [2, 3], "test": [4, 5]}
+
+
+def run(path, capsys):
+    code = check.main([str(path)])
+    return code, capsys.readouterr().out
+
+
+def test_a_good_store(tmp_path, capsys):
+    code, text = run(store(tmp_path / "s", GOOD, split=SPLIT), capsys)
+    assert code == 0 and "0 errors, 0 warnings" in text
+
+
+PROBLEMS = {
+    "no split": ((GOOD, {}), 1, "there is no split"),
+    "no test": ((GOOD, {"split": {"train": [0, 1], "val": [2, 3]}}), 1, "split split: test is missing or empty"),
+    "unseen": ((GOOD, {"split": {"train": [0], "val": [2], "test": [1]}}), 1, "classes 1 are tested but never trained"),
+    "copies": (([*GOOD[:5], GOOD[0]], {"split": SPLIT}), 0, "also in train: 5"),
+    "no node": (([*GOOD, (0, [], [], [], 0)], {"split": SPLIT}), 1, "1 graphs have no node: 6"),
+    "no edge": (([*GOOD, (1, [], [], [3], 0)], {"split": SPLIT}), 0, "1 graphs have no edge: 6"),
+    "one way": (([*GOOD, (2, [0], [1], [3, 4], 0)], {"split": SPLIT}), 0, "one direction only"),
+    "twice": (([*GOOD, (2, [0, 1, 0], [1, 0, 1], [3, 4], 0)], {"split": SPLIT}), 0, "have an edge twice: 6"),
+    "loop": (([*GOOD, (2, [0, 1, 1], [1, 0, 1], [3, 4], 0)], {"split": SPLIT}), 0, "have self-loops: 6"),
+    "isolated": (([*GOOD, (3, [0, 1], [1, 0], [3, 4, 5], 0)], {"split": SPLIT}), 0, "have isolated nodes: 6"),
+    "NaN": (([*GOOD, (2, [0, 1], [1, 0], [np.nan, 4], 0)], {"split": SPLIT}), 1, "node.feat holds NaN"),
+    "constant": (([(2, [0, 1], [1, 0], [1, 1], i % 2) for i in range(6)], {"split": SPLIT}), 0, "same everywhere"),
+    "one class": (([good(0, i) for i in range(6)], {"split": SPLIT}), 0, "classes 1 of 2 never occur"),
+}
+
+
+@pytest.mark.parametrize("case", PROBLEMS)
+def test_problems_are_named(tmp_path, capsys, case):
+    (graphs, splits), code, message = PROBLEMS[case]
+    seen, text = run(store(tmp_path / "s", graphs, **splits), capsys)
+    assert message in text and seen == code
+
+
+def test_a_store_without_label_and_a_damaged_one(tmp_path, capsys):
+    path = store(tmp_path / "s", GOOD, [Field("node", "feat", "float32", (1,))], split=SPLIT)
+    assert "no field is called label" in run(path, capsys)[1]
+    file = path / "node.feat.npy"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    code, text = run(path, capsys)
+    assert code == 1 and "node.feat.npy" in text
+
+
+def test_text_files_and_other_things(tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "OWN.zip", "w") as archive:
+        archive.writestr("OWN_A.txt", "1, 2\n2, 1\n3, 4\n")
+        archive.writestr("OWN_graph_indicator.txt", "1\n1\n2\n2\n")
+        archive.writestr("OWN_graph_labels.txt", "1\n2\n")
+    code, text = run(tmp_path / "OWN.zip", capsys)
+    assert code == 0 and "2 graphs, 4 nodes, 3 edges" in text and "1 graphs have an edge in one direction only" in text
+    (tmp_path / "x.txt").write_text("x")
+    for path in (tmp_path / "x.txt", tmp_path / "nowhere", tmp_path):
+        assert run(path, capsys)[0] == 1
