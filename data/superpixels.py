@@ -281,7 +281,7 @@ class Superpixels(GraphsOfImages):
         chosen = np.sort(np.concatenate(list(parts.values())))
         convert = partial(superpixel_graph, **{key: p[key] for key in ("max_nodes", "n_segments", "compactness", "k")})
         graphs = parallel_map(
-            convert, images[chosen], f"{self.name}, superpixels", " images", chunk=32, workers=self.config.workers
+            convert, images[chosen], f"{self.name}, superpixels", " images", chunk=256, workers=self.config.workers
         )
         made_with = {"scikit-image": importlib.metadata.version("scikit-image")}
         generator = {"version": self.version, **p, **made_with}
