@@ -91,6 +91,8 @@ def nearest_neighbours(x, k):
         W_ij = exp(-|x_i - x_j|² / σ_i²)        edge j -> i, σ_i: mean distance of the k nearest neighbours of i
 
     A graph of at most k nodes has all its edges. Of nodes equally far away, the one with the lower number comes first.
+    Deviation: eq. (9) has one σ_x and does not say which way an edge points. "For each node" is read as one σ_i a node, and
+    each node receives from its neighbours.
     """
     n = len(x)
     k = min(k, n - 1)
@@ -151,7 +153,7 @@ def read_idx(path, shape, sha256=None):
 
 
 def _dtype(description, align=False, copy=False):
-    """numpy.dtype, for old pickles that give 0 and 1 as truth values (a warning today), and without Python objects."""
+    """numpy.dtype, but none that holds Python objects. Old pickles give 0 and 1 as truth values."""
     dtype = np.dtype(description, align=bool(align), copy=bool(copy))
     if dtype.hasobject:
         raise pickle.UnpicklingError("an array of Python objects")
@@ -253,7 +255,11 @@ class GraphsOfImages(GraphDataset):
 
 
 class Superpixels(GraphsOfImages):
-    """Built from images: the graphs are in the order of the images, first those for training, then those of the test."""
+    """Built from images: the graphs are in the order of the images, first those for training, then those of the test.
+
+    Deviation: the paper took superpixels that others had computed; here they are computed anew with the same settings, so
+    graphs are alike but not the same, and the validation images are drawn anew. The paper's own are the published datasets.
+    """
 
     generated = True
     version = 1
@@ -384,7 +390,7 @@ class CIFAR10(Superpixels):
 
     def batches(self, path):
         """(name, bytes) of each batch, from the archive or from the folder into which it was unpacked."""
-        if path.parent.name == self.folder:
+        if path.name in self.contents:
             for name in self.contents:
                 if not (path.parent / name).is_file():
                     raise DataError(f"{path.parent / name}: not found: unpack all of cifar-10-python.tar.gz")
