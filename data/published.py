@@ -1,0 +1,133 @@
+"""Graphs published as one torch file: a list of three lists (train, val, test) of dictionaries of tensors.
+
+The benchmark's own MNIST, CIFAR10, PATTERN, CLUSTER and TSP graphs can be had in this form. Nothing in a file is trusted: it
+is loaded without running any code of it, and every graph is checked before it is handed out.
+"""
+
+import pickle
+import shutil
+import tempfile
+import zipfile
+import zlib
+
+import numpy as np
+import torch
+
+from data.dataset import PARTS
+from data.download import DataError, RawFile
+
+REMEDY = "delete the file, and get it again"
+LEVELS = ("graph", "node", "edge")
+
+
+def published_file(name):
+    """The zip of one of the published datasets, as "MNIST_v2"."""
+    address = f"https://data.pyg.org/datasets/benchmarking-gnns/{name}.zip"
+    return RawFile(f"benchmarking-gnns/{name}.zip", (address,))
+
+
+def published_parts(path, *, node_dim, label, edge_dim=0, with_pos=False):
+    """(part, n_graphs, graphs) for train, val and test, where graphs yields a dictionary of numpy arrays for each graph:
+
+        x           (n, node_dim) numbers of the nodes
+        edge_index  (2, E) source and destination of each edge
+        y           int64: a number, (n,) or (E,), as `label` is "graph", "node" or "edge"
+        edge_attr   (E, edge_dim), if edge_dim is not 0
+        pos         (n, 2), if with_pos
+
+    `path` is the torch file, or a zip that holds it as its only file ending in .pt. Other keys of a graph are not looked at.
+    """
+    if label not in LEVELS:
+        raise ValueError(f"label={label!r}: expected one of {', '.join(LEVELS)}")
+    content = _load(path)
+    if not isinstance(content, list | tuple) or len(content) != len(PARTS):
+        found = f"{len(content)} parts" if isinstance(content, list | tuple) else type(content).__name__
+        raise DataError(f"{path}: {found}: expected a list of the three lists {', '.join(PARTS)}: {REMEDY}")
+    for part, graphs in zip(PARTS, content, strict=True):
+        if not isinstance(graphs, list | tuple) or not graphs:
+            found = "an empty list" if graphs in ([], ()) else type(graphs).__name__
+            raise DataError(f"{path}, {part}: {found}: expected a list of graphs: {REMEDY}")
+        yield part, len(graphs), _checked(graphs, f"{path}, {part}", node_dim, label, edge_dim, with_pos)
+
+
+def _load(path):
+    # weights_only: nothing but tensors and plain containers is loaded, so a file cannot run code
+    problems = (RuntimeError, ValueError, EOFError, OSError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error)
+    try:
+        with tempfile.TemporaryFile() as file:
+            _unpack(path, file)
+            file.seek(0)
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except problems as error:
+        raise DataError(
+            f"{path}: cannot be read as a torch file of tensors ({str(error).splitlines()[0]}): {REMEDY}"
+        ) from error
+
+
+def _unpack(path, file):
+    """The torch file, itself or out of a zip, into `file`. (A torch file is a zip too, but holds no .pt.)"""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            members = [name for name in archive.namelist() if name.endswith(".pt")]
+            if len(members) > 1:
+                raise DataError(f"{path}: holds {', '.join(members)}: expected one .pt file: {REMEDY}")
+            if members:
+                with archive.open(members[0]) as member:
+                    return shutil.copyfileobj(member, file)
+    with open(path, "rb") as plain:
+        return shutil.copyfileobj(plain, file)
+
+
+def _checked(graphs, where, node_dim, label, edge_dim, with_pos):
+    for i, graph in enumerate(graphs):
+        at = f"{where}, graph {i}"
+        if not isinstance(graph, dict):
+            raise DataError(f"{at}: {type(graph).__name__}: expected a dictionary of tensors: {REMEDY}")
+        x = _numbers(graph, "x", at)
+        ends = _integers(graph, "edge_index", at)
+        if x.ndim != 2 or x.shape[1] != node_dim or not len(x):
+            raise DataError(f"{at}, x: shape {x.shape}: expected (nodes, {node_dim}): {REMEDY}")
+        if ends.ndim != 2 or len(ends) != 2:
+            raise DataError(f"{at}, edge_index: shape {ends.shape}: expected (2, edges): {REMEDY}")
+        if ends.size and (ends.min() < 0 or ends.max() >= len(x)):
+            bad = ends[(ends < 0) | (ends >= len(x))][0]
+            raise DataError(f"{at}, edge_index: node {bad}: expected 0 to {len(x) - 1}: {REMEDY}")
+        checked = {"x": x, "edge_index": ends}
+        n_labels = {"graph": 1, "node": len(x), "edge": ends.shape[1]}[label]
+        y = _rows(_integers(graph, "y", at), n_labels, 1, at, "y")[:, 0]
+        checked["y"] = y[0] if label == "graph" else y
+        if edge_dim:
+            checked["edge_attr"] = _rows(_numbers(graph, "edge_attr", at), ends.shape[1], edge_dim, at, "edge_attr")
+        if with_pos:
+            checked["pos"] = _rows(_numbers(graph, "pos", at), len(x), 2, at, "pos")
+        yield checked
+
+
+def _numbers(graph, key, at):
+    """The tensor of that key as an array of finite numbers."""
+    if not isinstance(graph.get(key), torch.Tensor):
+        found = type(graph[key]).__name__ if key in graph else f"only {', '.join(map(str, graph)) or 'nothing'}"
+        raise DataError(f"{at}: {key} is missing, or no tensor (found {found}): {REMEDY}")
+    values = graph[key].numpy()
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{at}, {key}: values of type {values.dtype}: expected numbers: {REMEDY}")
+    if not np.isfinite(values).all():
+        raise DataError(f"{at}, {key}: {values[~np.isfinite(values)][0]}: expected finite values: {REMEDY}")
+    return values
+
+
+def _integers(graph, key, at):
+    values = _numbers(graph, key, at)
+    whole = values.astype(np.int64)
+    if (whole != values).any():
+        raise DataError(f"{at}, {key}: {values[whole != values][0]}: expected integers: {REMEDY}")
+    return whole
+
+
+def _rows(values, n_rows, dim, at, key):
+    """One row an item: a flat array of one number an item becomes a column."""
+    if dim == 1 and values.ndim <= 1:
+        values = values.reshape(-1, 1)
+    if values.shape != (n_rows, dim):
+        raise DataError(f"{at}, {key}: shape {values.shape}: expected {(n_rows, dim)}: {REMEDY}")
+    return values
