@@ -5,7 +5,7 @@ Copy this file to add a dataset of node classification: change the datasets, the
 
 import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
 
-from data.SBMs import CLUSTER, PATTERN
+from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from nets import build_net
 from train.config import parse_config
 from train.launch import launch
@@ -15,7 +15,7 @@ from train.table import row_report
 from train.tasks import NodeClassification
 
 
-DATASETS = {"PATTERN": PATTERN, "CLUSTER": CLUSTER}
+DATASETS = {dataset.name: dataset for dataset in (PATTERN, CLUSTER, PublishedPATTERN, PublishedCLUSTER)}
 
 
 def main(argv=None):

@@ -1,8 +1,6 @@
-"""Superpixels: recognise the digits of MNIST and the objects of CIFAR10 in graphs of superpixels (Table 2).
+"""MNIST and CIFAR10: recognise digits and objects in graphs of superpixels (Table 2).
 
-The rows of CIFAR10 are chosen by name: --config T2-CIFAR10-GCN-L4. With --dataset the row of MNIST runs on other graphs:
-CIFAR10; CIFAR10-4k, the first 4,000 images of CIFAR10 (no dataset of the paper); MNIST-published and CIFAR10-published, the
-benchmark's own graphs.
+Copy this file to add a dataset of graph classification: change the datasets, the task and the default row.
 """
 
 import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
@@ -21,7 +19,7 @@ DATASETS = {dataset.name: dataset for dataset in (MNIST, CIFAR10, CIFAR10First40
 
 
 def main(argv=None):
-    config = parse_config(argv, "superpixels", DATASETS, default="T2-MNIST-{model}-*", description=__doc__)
+    config = parse_config(argv, "superpixels", DATASETS, default="T2-{dataset}-{model}-*", description=__doc__)
     dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
     task = GraphClassification(dataset.n_classes)
     results = []

@@ -8,7 +8,9 @@ is to be found, with one known node in each of six communities. Nodes are in ran
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
+from data.download import DataError, find, reading
 from data.packed import Field, PackedWriter, StoreError
+from data.published import published_file, published_parts
 
 
 def random_graph(probability, random):
@@ -28,6 +30,13 @@ def community_sizes(parameters, random):
     return random.randint(low, high, parameters["n_communities"])
 
 
+def sbm_fields(dataset):
+    return [
+        Field("node", "feat", "uint8", n_types=dataset.n_node_types),
+        Field("node", "label", "uint8", n_types=dataset.n_classes),
+    ]
+
+
 class SBMDataset(GraphDataset):
     """What both have in common: one random stream for each graph, so that any part of the dataset can be made by itself."""
 
@@ -38,12 +47,8 @@ class SBMDataset(GraphDataset):
     def build(self, path):
         p = self.parameters
         sizes = {part: min(n, p.get("limit", n)) for part, n in p["n_graphs"].items()}
-        fields = [
-            Field("node", "feat", "uint8", n_types=self.n_node_types),
-            Field("node", "label", "uint8", n_types=self.n_classes),
-        ]
         generator = {"version": self.version, **p}
-        with PackedWriter(path, self.name, fields, generator, total=sum(sizes.values())) as writer:
+        with PackedWriter(path, self.name, sbm_fields(self), generator, total=sum(sizes.values())) as writer:
             for part in PARTS:
                 for i in range(sizes[part]):
                     feat, label, (src, dst) = self.draw_graph(np.random.RandomState([p["seed"], PARTS.index(part), i]))
@@ -142,3 +147,39 @@ class CLUSTER(SBMDataset):
         for c in range(p["n_communities"]):
             feat[random.choice(np.flatnonzero(label == c))] = c + 1
         return feat, label, edges
+
+
+class PublishedSBM(GraphDataset):
+    """The published graphs."""
+
+    version = 1
+    licence = "MIT (published with the paper's program)"
+
+    def build(self, path):
+        file = find(self.raw_files[0], self.config)
+        sizes = self.parameters["n_graphs"]
+        generator = {"version": self.version, **self.parameters}
+        with PackedWriter(path, self.name, sbm_fields(self), generator, total=sum(sizes.values())) as writer:
+            parts = {}
+            for part, n_graphs, graphs in published_parts(file, node_dim=self.n_node_types, label="node"):
+                if n_graphs != sizes[part]:
+                    raise DataError(f"{file}: {n_graphs} graphs in {part}, expected {sizes[part]}: get the file again")
+                first = writer.n_graphs
+                for graph in graphs:
+                    with reading(file):
+                        node = {"feat": graph["x"].argmax(1), "label": graph["y"]}
+                        writer.add(len(graph["x"]), *graph["edge_index"], node=node)
+                parts[part] = np.arange(first, writer.n_graphs)
+            writer.add_split("split", **parts)
+
+
+class PublishedPATTERN(PublishedSBM):
+    name, n_classes, n_node_types = "PATTERN-published", 2, 3
+    parameters = {"file": "PATTERN_v2", "n_graphs": PATTERN.parameters["n_graphs"]}  # noqa: RUF012 - read only
+    raw_files = (published_file("PATTERN_v2"),)
+
+
+class PublishedCLUSTER(PublishedSBM):
+    name, n_classes, n_node_types = "CLUSTER-published", 6, 7
+    parameters = {"file": "CLUSTER_v2", "n_graphs": CLUSTER.parameters["n_graphs"]}  # noqa: RUF012 - read only
+    raw_files = (published_file("CLUSTER_v2"),)

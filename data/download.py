@@ -47,23 +47,28 @@ class RawFile(NamedTuple):
     sha256: str | None = None
 
 
-def find(file, config):
-    """The path of a raw file: in config.data_dir, in the project's raw/, or downloaded to there."""
+def find(file, config, also=()):
+    """The path of a raw file: in config.data_dir, in the project's raw/, or downloaded to there.
+
+    `also`: other paths below a data folder that will do, such as the unpacked file.
+    """
     looked = []
     if config.data_dir is not None:
         folder = Path(config.data_dir).expanduser()
         if not folder.is_dir():
             raise DataError(f"data_dir={config.data_dir}: no such folder (--data.data_dir or GNN_DATA)")
-        for path in (folder / file.path, folder / Path(file.path).name):
+        for name in (file.path, Path(file.path).name, *also):
+            path = folder / name
             if path.exists():
-                _check(path, file.sha256)
+                _check(path, None if name in also else file.sha256)
                 return path
             looked.append(path)
-    own = Path(config.raw_dir) / file.path
-    if own.exists():
-        _check(own, file.sha256 or _read_checksums(config.raw_dir).get(file.path))
-        return own
-    looked.append(own)
+    for name in (file.path, *also):
+        path = Path(config.raw_dir) / name
+        if path.exists():
+            _check(path, None if name in also else file.sha256 or _read_checksums(config.raw_dir).get(name))
+            return path
+        looked.append(path)
     places = ", ".join(map(str, looked))
     if not file.urls:
         raise DataError(

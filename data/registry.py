@@ -5,12 +5,30 @@ import difflib
 from data.CSL import CSL
 from data.download import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
-from data.SBMs import CLUSTER, PATTERN
+from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
+from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
 from data.TUs import TABLE_5, TUDatasets
 
 DATASETS = {
     dataset.name: dataset
-    for dataset in (CSL, PATTERN, CLUSTER, ZINC, ZINCFull, RedrawnZINC, SmilesZINC, AQSOL, RebuiltAQSOL)
+    for dataset in (
+        CSL,
+        PATTERN,
+        CLUSTER,
+        PublishedPATTERN,
+        PublishedCLUSTER,
+        MNIST,
+        CIFAR10,
+        CIFAR10First4000,
+        PublishedMNIST,
+        PublishedCIFAR10,
+        ZINC,
+        ZINCFull,
+        RedrawnZINC,
+        SmilesZINC,
+        AQSOL,
+        RebuiltAQSOL,
+    )
 } | dict(TUDatasets())
 NAMES = ", ".join(DATASETS)
 

@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import importlib.metadata
 import io
-import pickle
 import tarfile
 import zlib
 from functools import cache, partial
@@ -17,10 +16,11 @@ from functools import cache, partial
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
-from data.download import DataError, RawFile, find, find_optional
+from data.download import DataError, RawFile, find
 from data.packed import Field, PackedWriter, StoreError
 from data.parallel import parallel_map
 from data.published import published_file, published_parts
+from data.unpickle import load_pickle
 
 REMEDY = "delete the file, and get it again"
 BUILT_AGAIN = "delete the folder, it is built again"
@@ -119,15 +119,6 @@ def superpixel_graph(image, max_nodes, n_segments, compactness, k):
 # Raw files
 
 
-def find_one_of(paths, file, config):
-    """The first of these places below the data folders that has the file; else `file` itself, downloaded if need be."""
-    for path in (file.path, *paths):
-        found = find_optional(file._replace(path=path, sha256=file.sha256 if path == file.path else None), config)
-        if found is not None:
-            return found
-    return find(file, config)
-
-
 def read_idx(path, shape, sha256=None):
     """The array of bytes in an idx file (plain or gzip), which must have this shape; sha256 is that of the plain content."""
     content = path.read_bytes()
@@ -152,37 +143,12 @@ def read_idx(path, shape, sha256=None):
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
-def _dtype(description, align=False, copy=False):
-    """numpy.dtype, but none that holds Python objects. Old pickles give 0 and 1 as truth values."""
-    dtype = np.dtype(description, align=bool(align), copy=bool(copy))
-    if dtype.hasobject:
-        raise pickle.UnpicklingError("an array of Python objects")
-    return dtype
-
-
-class ArrayUnpickler(pickle.Unpickler):
-    """Loads numbers, strings, containers and numpy arrays of numbers; refuses everything else, so no code can run."""
-
-    reconstruct = np.empty(0).__reduce__()[0]  # numpy's own way of making an array, wherever this numpy keeps it
-    allowed = {  # noqa: RUF012 - read only
-        ("numpy.core.multiarray", "_reconstruct"): reconstruct,
-        ("numpy._core.multiarray", "_reconstruct"): reconstruct,
-        ("numpy", "ndarray"): np.ndarray,
-        ("numpy", "dtype"): _dtype,
-    }
-
-    def find_class(self, module, name):
-        if (module, name) not in self.allowed:
-            raise pickle.UnpicklingError(f"{module}.{name} is not allowed in a file of arrays")
-        return self.allowed[module, name]
-
-
 def read_cifar_batch(content, where, n_images, md5=None):
     """Images (n, 32, 32, 3) and labels (n,) of one pickled batch."""
     if md5 is not None and (seen := hashlib.md5(content, usedforsecurity=False).hexdigest()) != md5:
         raise DataError(f"{where}: MD5 is {seen}, expected {md5}: {REMEDY}")
     try:
-        batch = ArrayUnpickler(io.BytesIO(content), encoding="bytes").load()
+        batch = load_pickle(io.BytesIO(content), encoding="bytes")
         batch = {key.decode() if isinstance(key, bytes) else key: value for key, value in batch.items()}
         data, labels = batch["data"], np.array(batch["labels"])
     # a damaged pickle can raise nearly anything, but only while it is read
@@ -250,8 +216,7 @@ class GraphsOfImages(GraphDataset):
         axes.plot(column[[src, dst]], row[[src, dst]], color="0.7", linewidth=0.3, zorder=1)
         colour = colour if self.n_channels == 3 else np.repeat(colour, 3, axis=1)
         axes.scatter(column, row, c=colour, edgecolors="0.5", linewidths=0.3, zorder=2)
-        label = self.store.column("graph.label")[i]
-        axes.set(xlim=(0, 1), ylim=(1, 0), aspect="equal", title=f"{self.name} {i}: label {label}")
+        axes.set(xlim=(0, 1), ylim=(1, 0), aspect="equal")
 
 
 class Superpixels(GraphsOfImages):
@@ -263,6 +228,7 @@ class Superpixels(GraphsOfImages):
 
     generated = True
     version = 1
+    images = None  # read when one is drawn
 
     def read(self):
         """All images (n, height, width[, 3]), bytes, and their labels (n,)."""
@@ -281,14 +247,22 @@ class Superpixels(GraphsOfImages):
         parts = (np.sort(order[p["n_val"] :]), np.sort(order[: p["n_val"]]), test)
         return {part: images[: p.get("limit")] for part, images in zip(PARTS, parts, strict=True)}
 
+    def chosen(self):
+        """Numbers of the images in the order of their graphs."""
+        return np.sort(np.concatenate(list(self.split().values())))
+
+    def draw(self, axes, i):
+        """The graph over its image."""
+        if self.images is None:
+            self.images = self.read()[0]
+        axes.imshow(self.images[self.chosen()[i]], cmap="gray", extent=(0, 1, 1, 0), alpha=0.6)
+        super().draw(axes, i)
+
     def build(self, path):
         p, (images, labels) = self.parameters, self.read()
-        parts = self.split()
-        chosen = np.sort(np.concatenate(list(parts.values())))
+        parts, chosen = self.split(), self.chosen()
         convert = partial(superpixel_graph, **{key: p[key] for key in ("max_nodes", "n_segments", "compactness", "k")})
-        graphs = parallel_map(
-            convert, images[chosen], f"{self.name}, superpixels", " images", chunk=256, workers=self.config.workers
-        )
+        graphs = parallel_map(convert, images[chosen], None, chunk=256, workers=self.config.workers)
         made_with = {"scikit-image": importlib.metadata.version("scikit-image")}
         generator = {"version": self.version, **p, **made_with}
         with PackedWriter(path, self.name, self.fields, generator, total=len(chosen)) as writer:
@@ -333,7 +307,7 @@ class MNIST(Superpixels):
         shapes = [shape for n in (p["n_train"], p["n_test"]) for shape in ((n, 28, 28), (n,))]
         for file, shape, sha256 in zip(self.raw_files, shapes, self.contents, strict=True):
             plain = file.path.removesuffix(".gz")
-            path = find_one_of((plain, plain.replace("MNIST/", "MNIST/raw/")), file, self.config)
+            path = find(file, self.config, also=(plain, plain.replace("MNIST/", "MNIST/raw/")))
             arrays.append(read_idx(path, shape, sha256))
             if len(shape) == 1:
                 arrays[-1] = checked_labels(arrays[-1], self.n_classes, path)
@@ -378,7 +352,7 @@ class CIFAR10(Superpixels):
     def read(self):
         p, images, labels = self.parameters, [], []
         first = f"{self.folder}/{next(iter(self.contents))}"
-        path = find_one_of((f"CIFAR10/{first}", first), self.raw_files[0], self.config)
+        path = find(self.raw_files[0], self.config, also=(f"CIFAR10/{first}", first))
         n_batches = len(self.contents) - 1
         for name, content in self.batches(path):
             n_images = p["n_test"] if name == "test_batch" else p["n_train"] // n_batches

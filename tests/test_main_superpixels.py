@@ -71,5 +71,5 @@ def test_without_the_images_it_says_what_to_do(tmp_path):
 def test_every_dataset_is_known_by_its_name():
     names = ["MNIST", "CIFAR10", "CIFAR10-4k", "MNIST-published", "CIFAR10-published"]
     assert list(main_superpixels.DATASETS) == names
-    with pytest.raises(SystemExit, match="dataset='MNISTT': this program knows MNIST, CIFAR10"):
+    with pytest.raises(SystemExit, match="--dataset MNISTT: Did you mean MNIST\\? This program knows MNIST, CIFAR10"):
         main_superpixels.main(["--dataset", "MNISTT"])

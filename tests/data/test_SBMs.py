@@ -1,11 +1,15 @@
 """PATTERN and CLUSTER are drawn as A.1 says: sizes, probabilities, features and labels, against the text and Tables 1 and 5."""
 
+import zipfile
+
 import numpy as np
 import pytest
+import torch
 
 from data.dataset import DataConfig
+from data.download import DataError
 from data.packed import StoreError
-from data.SBMs import CLUSTER, PATTERN, block_probability, random_graph
+from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN, block_probability, random_graph
 
 
 @pytest.fixture(scope="module", params=[PATTERN, CLUSTER], ids=lambda c: c.name)
@@ -139,3 +143,28 @@ def test_another_dataset_in_its_place_is_refused(sample, monkeypatch):
     monkeypatch.setattr(type(sample), "moments", {"nodes": (100.0, 19.0), "edges": (5891.0, 1950.0)})
     with pytest.raises(StoreError, match=r"nodes a graph, expected 100\.00"):
         type(sample)(sample.config)
+
+
+@pytest.mark.parametrize(("published", "n_types"), [(PublishedPATTERN, 3), (PublishedCLUSTER, 7)])
+def test_published_graphs(tmp_path, monkeypatch, published, n_types):
+    """A look-alike of the published file: three lists of dictionaries of tensors."""
+
+    def graph(n):
+        edges = torch.tensor([[0, 1], [1, 0]])
+        return {"x": torch.eye(n_types)[torch.arange(n) % n_types], "edge_index": edges, "y": torch.arange(n) % 2}
+
+    parts = [[graph(3), graph(4)], [graph(5)], [graph(2)]]
+    sizes = {"train": 2, "val": 1, "test": 1}
+    monkeypatch.setattr(published, "parameters", published.parameters | {"n_graphs": sizes})
+    name = published.parameters["file"]
+    torch.save(parts, tmp_path / f"{name}.pt")
+    with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+        archive.write(tmp_path / f"{name}.pt", f"{name}.pt")
+    config = DataConfig(store_dir=str(tmp_path / "stores"), data_dir=str(tmp_path), offline=True)
+    store = published(config).store
+    assert np.diff(store.column("node_offsets")).tolist() == [3, 4, 5, 2]
+    assert store.rows("node.feat", 2).tolist() == (np.arange(5) % n_types).tolist()
+    assert store.rows("node.label", 2).tolist() == [0, 1, 0, 1, 0]
+    monkeypatch.setattr(published, "parameters", published.parameters | {"n_graphs": sizes | {"val": 3}})
+    with pytest.raises(DataError, match="1 graphs in val, expected 3"):
+        published(config)

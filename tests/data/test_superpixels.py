@@ -278,7 +278,7 @@ def test_a_graph_can_be_drawn(mnist):
     assert len(axes.lines) == 8 * n_nodes and len(axes.collections[0].get_offsets()) == n_nodes
     row, column = mnist.store.rows("node.feat", 0)[3, -2:]
     assert axes.collections[0].get_offsets()[3].tolist() == pytest.approx([column, row])
-    assert axes.get_ylim() == (1, 0) and "label" in axes.get_title()  # row 0 is at the top
+    assert axes.get_ylim() == (1, 0) and len(axes.images) == 1  # row 0 is at the top, as in the image
     figure.savefig(io.BytesIO())
 
 
@@ -489,9 +489,9 @@ def wrong_batches():
     good = cifar_batch("data_batch_2", 0)[1]
     objects = np.array([None, 1], dtype=object)
     return {
-        "code": (pickle.dumps(Harmful()), "builtins.print is not allowed"),
-        "inner code": (pickle.dumps(good | {"labels": Harmful()}), "builtins.print is not allowed"),
-        "objects": (pickle.dumps(good | {"data": objects}), "an array of Python objects"),
+        "code": (pickle.dumps(Harmful()), "it holds builtins.print"),
+        "inner code": (pickle.dumps(good | {"labels": Harmful()}), "it holds builtins.print"),
+        "objects": (pickle.dumps(good | {"data": objects}), "expected 2 images"),
         "cut": (pickled(good)[:-50], "no batch of CIFAR10"),
         "text": (b"no pickle", "no batch of CIFAR10"),
         "list": (pickled([1, 2]), "no batch of CIFAR10"),
