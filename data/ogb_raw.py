@@ -9,6 +9,7 @@ as it should be is a DataError that names the file, the value and the remedy.
 
 import gzip
 import io
+import re
 import warnings
 import zipfile
 import zlib
@@ -63,7 +64,7 @@ def _numpy_globals():
     reconstruct = np.zeros(0).__reduce__()[0]
     types = {type(np.dtype(name)) for name in ("bool", "int32", "int64", "float32", "float64")}
     names = [(reconstruct, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
-    return [*names, np.ndarray, np.dtype, *types]
+    return [*names, (bytes, "builtins.bytes"), np.ndarray, np.dtype, *types]  # bytes(): the content of an empty array
 
 
 def read_arrays(file, names):
@@ -73,8 +74,10 @@ def read_arrays(file, names):
         with torch.serialization.safe_globals(_numpy_globals()):
             saved = torch.load(content, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged pickle can raise anything
-        text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(f"{file}: damaged, or holds something else than arrays ({text}): {REMEDY}") from error
+        # torch's own text is a page of advice how to load the file all the same
+        other = re.search(r"Unsupported global: GLOBAL (\S+)", str(error))
+        problem = f"it names {other[1]}" if other else type(error).__name__
+        raise DataError(f"{file}: damaged, or holds something else than arrays ({problem}): {REMEDY}") from error
     if not isinstance(saved, dict) or not set(names) <= set(saved):
         found = list(saved) if isinstance(saved, dict) else type(saved).__name__
         raise DataError(f"{file}: holds {found}: expected a dictionary with {', '.join(names)}")
