@@ -133,14 +133,14 @@ def check_tables(tables, root):
 
 def check_split(part, arrays, n_nodes, root):
     file = root / "split" / "time" / SPLIT_FILES[part]
-    m = len(arrays["edge"])
-    if m == 0:
-        raise DataError(f"{file}: no edges: expected at least one")
-    check_shape(arrays["year"].reshape(-1), (m,), f"{file}, year")
+    for name in ("edge", "edge_neg"):
+        if name in arrays:
+            check_shape(arrays[name], (None, 2), f"{file}, {name}")
+            check_range(arrays[name], 0, n_nodes - 1, f"{file}, {name}")
+            if not len(arrays[name]):
+                raise DataError(f"{file}, {name}: no pairs: expected at least one")
+    check_shape(arrays["year"].reshape(-1), (len(arrays["edge"]),), f"{file}, year")
     check_range(arrays["year"], *YEARS[part], f"{file}, year")
-    for name in {"edge", "edge_neg"} & set(arrays):
-        check_shape(arrays[name], (None, 2), f"{file}, {name}")
-        check_range(arrays[name], 0, n_nodes - 1, f"{file}, {name}")
 
 
 def check_messages(tables, train, root):
@@ -322,7 +322,7 @@ class COLLAB(GraphDataset):
     def draw(self, axes, i):
         """Scientist i, those who published with i and their papers together; the whole graph is too large for a picture."""
         src, dst = self.store.edges(0)
-        near = np.unique(np.concatenate([[i], src[dst == i]]))[:60]
+        near = np.append(np.setdiff1d(src[dst == i], [i])[:59], i)
         inside = np.isin(src, near) & np.isin(dst, near) & (src < dst)
         graph = nx.Graph()
         graph.add_nodes_from(near.tolist())

@@ -90,8 +90,9 @@ class HitsAtK:
     negative pairs (COLLAB). With fewer than K negatives every positive pair is a hit.
 
     Extras: the same for other K, and `Hits@K_paper`. Deviation: the paper's program compares with the first negatives only, as
-    many as there are positives. That is easier (at COLLAB's test, 46,329 of 100,000) and what Tables 2, 4, 7 and 8 print; the
-    metric itself is the one that others report.
+    many as there are positives. That is easier (in COLLAB's test 46,329 of 100,000) and what Tables 2, 4, 7 and 8 print; the
+    metric itself is the one that others report. (For training pairs, of which there are more than negatives, both are the same;
+    there the program takes as many negatives as validation has positives.)
     """
 
     direction = "max"

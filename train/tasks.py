@@ -82,6 +82,8 @@ class LinkPrediction:
 
     With as many pairs of each kind, as in training, the cross-entropy over all pairs is half of the paper's loss
     mean(-log σ(pos)) + mean(-log(1 - σ(neg))): Adam takes the same steps. Unlike that sum it can be averaged over any batches.
+    The Hits@50 of a training pass, shown while training, rank against the random pairs of that pass and are not those of the
+    result, which come from an evaluation of all parts.
     """
 
     level, n_out = "edge", 1
