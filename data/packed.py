@@ -5,7 +5,7 @@
     STORE/node.feat.npy, edge.feat.npy   ragged levels: graph i has the rows offsets[i] to offsets[i + 1] - 1,
     STORE/node_offsets.npy, edge_…       with these offsets (int64, one more than there are graphs)
     STORE/edge.src.npy, node.in_degree.npy   the edges (below)
-    STORE/free.split.fold0.train.npy     level free: not tied to single graphs
+    STORE/free.split.fold0.train.npy     level free: not tied to single graphs; the splits and what `add_array` was given
     STORE/checksums.npy                  CRC-32 of every 64 KiB block of every array file
     STORE/derived/pos_enc-<key>/         arrays computed from the store (`Packed.derive`), laid out the same way
 
@@ -193,6 +193,19 @@ def _convert_split(name, parts):
     return converted
 
 
+def _convert_array(name, values):
+    """An array that belongs to no single graph, as it is written; the name must not be that of a split."""
+    values = _numpy(values)
+    if not re.fullmatch(r"\w+(\.\w+)*", name) or name.split(".")[0] == "split":
+        raise ValueError(f"array {name!r}: expected words of letters, digits and _ joined by dots, the first not split")
+    if values.ndim == 0 or values.dtype.name not in DTYPES or 0 in values.shape[1:]:
+        found = f"{values.dtype}, shape {values.shape}"
+        raise ValueError(f"array {name}: {found}: expected rows of one of the types {', '.join(DTYPES)}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"array {name}: {_first(values, ~np.isfinite(values))}: expected finite values")
+    return values.copy()  # the caller may change its own before the store is finished
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # Writing
 
@@ -362,7 +375,7 @@ class PackedWriter:
         self.fields = {field.key: field for field in fields}
         self.generator = _plain_json(generator or {}, "generator")
         self._keys = {level: {f.name for f in fields if f.level == level} for level in LEVELS}
-        self._splits = {}
+        self._splits, self._free = {}, {}
         self._n_rows = dict.fromkeys(RAGGED, 0)
         self._extremes = dict.fromkeys(RAGGED, (math.inf, -math.inf))
         self.n_graphs = 0
@@ -434,6 +447,12 @@ class PackedWriter:
             raise ValueError(f"split {name} is given twice")
         self._splits[name] = _convert_split(name, parts)
 
+    def add_array(self, name, values):
+        """Keep an array that belongs to no single graph, such as pairs of nodes; read it with column("free.NAME")."""
+        if name in self._free:
+            raise ValueError(f"array {name} is given twice")
+        self._free[name] = _convert_array(name, values)
+
     def _finish(self, kind, error, trace):
         if kind is not None:
             return
@@ -443,6 +462,8 @@ class PackedWriter:
             raise ValueError(f"{self.path}: {self.n_graphs} graphs were added, but total={self.total} were announced")
         self._bar.close()
         entries = self._write_splits()
+        for name, values in self._free.items():
+            entries[f"free.{name}"] = self._write_free(f"free.{name}", values)
         for name, file in self._files.items():
             file.finish()
             level = "free" if "." not in name else name.split(".")[0]
@@ -463,11 +484,14 @@ class PackedWriter:
                 if wrong.size:
                     raise ValueError(f"split {name}, {part}: graph {wrong[0]}: expected 0 to {self.n_graphs - 1}")
                 key = f"free.split.{name}.{part}"
-                with contextlib.closing(_NpyWriter(self._folder, key, np.int64)) as file:
-                    file.append(indices)
-                    file.finish()
-                entries[key] = file.entry("free")
+                entries[key] = self._write_free(key, indices)
         return entries
+
+    def _write_free(self, key, values):
+        with contextlib.closing(_NpyWriter(self._folder, key, values.dtype, values.shape[1:])) as file:
+            file.append(values)
+            file.finish()
+        return file.entry("free")
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ class Trainer:
                 loss_sum += loss.item() * len(y)
                 n_items += len(y)
                 metric.update(scores, y)
-        return {"loss": loss_sum / n_items, metric.name: metric.compute()}
+        extras = metric.extras() if hasattr(metric, "extras") else {}
+        return {"loss": loss_sum / n_items, metric.name: metric.compute(), **extras}
 
     def _remember_best(self, val):
         """Keep the weights of the best validation metric; among equal ones those of the lowest validation loss."""

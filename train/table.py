@@ -38,7 +38,7 @@ def compare_row(row, results):
             else paper.get(part, {}).get("metric", "metric")
         )
         printed = f"{paper[part]['mean']} ± {paper[part]['sd']}" if part in paper else "-"
-        unit = " (%)" if name == "accuracy" else ""
+        unit = " (%)" if name.startswith(("accuracy", "Hits@")) else ""
         lines.append((f"{part} {name}{unit}", printed, spread([c[name] for c in chosen]) if chosen else "-"))
     test = paper.get("test", {})
     for what, key, digits in (("epochs", "epochs", 2), ("seconds an epoch", "epoch_time_s", 2)):

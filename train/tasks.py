@@ -7,7 +7,7 @@ A task says at which level the net predicts and how many numbers (`level`, `n_ou
 import torch
 import torch.nn.functional as F
 
-from train.metrics import MAE, Accuracy, BinaryF1, WeightedAccuracy
+from train.metrics import MAE, Accuracy, BinaryF1, HitsAtK, WeightedAccuracy
 
 
 class GraphClassification:
@@ -75,3 +75,21 @@ class EdgeClassification:
 
     def metric(self):
         return BinaryF1()
+
+
+class LinkPrediction:
+    """Binary cross-entropy, Hits@50; a score for each pair of nodes, label 1 where there is a link and 0 where there is none.
+
+    With as many pairs of each kind, as in training, the cross-entropy over all pairs is half of the paper's loss
+    mean(-log σ(pos)) + mean(-log(1 - σ(neg))): Adam takes the same steps. Unlike that sum it can be averaged over any batches.
+    The Hits@50 of a training pass, shown while training, rank against the random pairs of that pass and are not those of the
+    result, which come from an evaluation of all parts.
+    """
+
+    level, n_out = "edge", 1
+
+    def loss(self, scores, y):
+        return F.binary_cross_entropy_with_logits(scores, y.view_as(scores).to(scores.dtype))
+
+    def metric(self):
+        return HitsAtK(50)

@@ -243,6 +243,65 @@ def test_header_columns_and_splits(store):
         store.split("fold1")
 
 
+def write_arrays(path, **arrays):
+    with PackedWriter(path, "test", []) as writer:
+        for name, values in arrays.items():
+            writer.add_array(name.replace("__", "."), values)
+        writer.add(2, [0], [1])
+    return Packed(path)
+
+
+def test_free_arrays_come_back_as_they_were(tmp_path):
+    pairs, changed = np.arange(12, dtype=np.int32).reshape(6, 2), np.ones(3)
+    with PackedWriter(tmp_path / "store", "test", []) as writer:
+        writer.add_array("pairs.train", pairs)
+        writer.add_array("empty", np.zeros((0, 2), np.int64))
+        writer.add_array("changed", changed)
+        changed[:] = 7  # a copy was taken
+        writer.add(2, [0], [1])
+    store = Packed(tmp_path / "store")
+    assert store.column("free.pairs.train").dtype == np.int32
+    assert np.array_equal(store.column("free.pairs.train"), pairs)
+    assert store.column("free.empty").shape == (0, 2)
+    assert store.column("free.changed").tolist() == [1, 1, 1]
+    assert not store.fields and "free.pairs.train" in packed._describe(store)
+    store.verify()
+    with pytest.raises(KeyError, match="does not belong to single graphs"):
+        store.rows("free.pairs.train", 0)
+    damage(store.path / "free.pairs.train.npy", -1)
+    with pytest.raises(StoreError, match=r"free.pairs.train"):
+        Packed(store.path).column("free.pairs.train")
+
+
+def test_free_arrays_are_part_of_the_hash(tmp_path):
+    hashes = [write_arrays(tmp_path / str(k), pairs=np.array([k // 2])).hash for k in range(3)]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "text"),
+    [
+        ("split__fold0__train", [0], "array 'split.fold0.train': expected words"),
+        ("a/b", [0], "array 'a/b'"),
+        ("", [0], "array ''"),
+        ("a", 3, r"array a: int64, shape \(\): expected rows"),
+        ("a", ["x"], "array a: <U1"),
+        ("a", [1.0, np.nan], "array a: nan: expected finite"),
+        ("a", np.zeros((3, 0)), r"shape \(3, 0\)"),
+    ],
+)
+def test_bad_free_arrays(tmp_path, name, values, text):
+    with pytest.raises(ValueError, match=text):
+        write_arrays(tmp_path / "store", **{name: values})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_free_array_is_given_once(tmp_path):
+    with pytest.raises(ValueError, match="array a is given twice"), PackedWriter(tmp_path / "s", "test", []) as writer:
+        writer.add_array("a", [1])
+        writer.add_array("a", [2])
+
+
 def test_arrays_are_plain_npy(store):
     for name, entry in store.header["arrays"].items():
         assert np.array_equal(np.load(store.path / entry["file"], allow_pickle=False), store.column(name))

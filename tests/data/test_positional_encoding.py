@@ -46,3 +46,45 @@ def test_isolated_nodes_and_no_edges():
 def test_a_directed_graph_is_refused():
     with pytest.raises(ValueError, match="one direction"):
         laplacian_eigenvectors(3, [0, 1], [1, 2], 1)
+
+
+# Large graphs, here those of more than 10 nodes
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr("data.positional_encoding.DENSE_UP_TO", 10)
+
+
+def with_isolated_nodes(graph, n):
+    return nx.disjoint_union(graph, nx.empty_graph(n))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.path_graph(60),
+        nx.random_regular_graph(3, 80, seed=1),
+        with_isolated_nodes(nx.path_graph(40), 3),
+        nx.disjoint_union_all([nx.path_graph(40), nx.path_graph(31), *[nx.complete_graph(3)] * 12, nx.empty_graph(4)]),
+    ],
+    ids=["path", "regular", "isolated nodes", "15 components"],
+)
+def test_a_large_graph_has_the_smallest_eigenvectors_that_are_not_zero(graph, everything_is_large):
+    n, k = len(graph), 5
+    p = laplacian_eigenvectors(n, *edges_of(graph), k).astype(np.float64)
+    adjacency = nx.to_numpy_array(graph)
+    scale = 1 / np.sqrt(np.maximum(adjacency.sum(axis=1), 1))
+    laplacian = np.eye(n) - scale[:, None] * adjacency * scale  # a node without edges: eigenvalue 1
+    values = np.linalg.eigvalsh(laplacian)
+    values = values[values > 1e-9][:k]
+    np.testing.assert_allclose(laplacian @ p, p * values, atol=1e-5)
+    np.testing.assert_allclose(p.T @ p, np.eye(k), atol=1e-5)
+    assert np.array_equal(p, laplacian_eigenvectors(n, *edges_of(graph), k))
+
+
+def test_large_and_small_agree_on_a_connected_graph(monkeypatch):
+    graph = nx.path_graph(50)  # its eigenvalues are simple: the vectors agree but for their signs
+    small = laplacian_eigenvectors(50, *edges_of(graph), 4)
+    monkeypatch.setattr("data.positional_encoding.DENSE_UP_TO", 10)
+    np.testing.assert_allclose(np.abs(laplacian_eigenvectors(50, *edges_of(graph), 4)), np.abs(small), atol=1e-5)

@@ -1,5 +1,8 @@
 """Every metric equals scikit-learn's over the whole split, whatever the batches."""
 
+import sys
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from train.metrics import MAE, Accuracy, BinaryF1, WeightedAccuracy
+from train.metrics import MAE, Accuracy, BinaryF1, HitsAtK, WeightedAccuracy
 
 
 def in_batches(metric, scores, y, cuts):
@@ -66,7 +69,86 @@ def test_by_hand():
     assert in_batches(BinaryF1(), scores, y, []) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("metric", [Accuracy(), WeightedAccuracy(2), BinaryF1(), MAE()])
+@pytest.mark.parametrize("metric", [Accuracy(), WeightedAccuracy(2), BinaryF1(), MAE(), HitsAtK()])
 def test_nan_scores_are_refused(metric):
     with pytest.raises(ValueError, match="NaN"):
         metric.update(torch.tensor([[float("nan"), 0.0]]), torch.tensor([[0, 0]]))
+
+
+# Hits@K
+
+
+def slow_hits(positive, negative, K):
+    """A positive pair is a hit if fewer than K negatives score as high as it or higher."""
+    return 100 * sum(sum(n >= p for n in negative) < K for p in positive) / len(positive)
+
+
+@st.composite
+def links(draw):
+    n_positive, n_negative = draw(st.integers(1, 30)), draw(st.integers(0, 60))
+    random = np.random.RandomState(draw(st.integers(0, 2**31)))
+    levels = draw(st.integers(1, 40))  # few levels: many ties
+    scores = torch.from_numpy(random.randint(-levels, levels, n_positive + n_negative) / 3).float()
+    y = torch.from_numpy(random.permutation([1] * n_positive + [0] * n_negative))
+    return scores, y, sorted(draw(st.lists(st.integers(0, len(y)), max_size=5)))
+
+
+@given(links(), st.integers(1, 70))
+def test_hits_at_k_is_the_slow_loops_with_ties_and_any_batches(case, K):
+    scores, y, cuts = case
+    positive, negative = scores[y == 1].tolist(), scores[y == 0].tolist()
+    metric = HitsAtK(K, other_K=(1, 7))
+    assert in_batches(metric, scores[:, None], y, cuts) == pytest.approx(slow_hits(positive, negative, K))
+    assert metric.extras() == pytest.approx(
+        {f"Hits@{k}": slow_hits(positive, negative, k) for k in (1, 7)}
+        | {f"Hits@{K}_paper": slow_hits(positive, negative[: len(positive)], K)}
+    )
+
+
+@pytest.fixture(scope="module")
+def ogb_evaluator():
+    """OGB's evaluator, imported without the network call of its version check and without what else it would load."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in ("outdated", "torch_geometric"):
+            patch.setitem(sys.modules, name, None)
+        evaluate = pytest.importorskip("ogb.linkproppred", reason="OGB's package is not installed")
+    return evaluate.Evaluator("ogbl-collab")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hits_at_k_is_ogbs(ogb_evaluator, seed):
+    random = np.random.RandomState(seed)
+    n_positive, n_negative = random.randint(1, 500), random.randint(1, 2000) if seed else 30  # 30 < K
+    positive, negative = random.randn(n_positive) + 1, random.randn(n_negative)
+    positive, negative = (torch.from_numpy(x.round(1)).float() for x in (positive, negative))  # ties
+    y = torch.cat([torch.ones(n_positive), torch.zeros(n_negative)])
+    metric = HitsAtK(50)
+    found = {"Hits@50": in_batches(metric, torch.cat([positive, negative]), y, [n_positive // 2])} | metric.extras()
+    for K in (10, 50, 100):
+        ogb_evaluator.K = K
+        expected = ogb_evaluator.eval({"y_pred_pos": positive, "y_pred_neg": negative})[f"hits@{K}"]
+        assert found[f"Hits@{K}"] == pytest.approx(100 * expected)
+
+
+def test_hits_at_k_by_hand():
+    y = torch.tensor([1, 1, 1, 1, 0, 0, 0])
+    scores = torch.tensor([0.9, 0.5, 0.4, 0.1, 0.8, 0.5, 0.3])
+    # negatives 0.8, 0.5, 0.3: the second highest is 0.5; 0.9 is above it, 0.5 is not
+    assert in_batches(HitsAtK(1), scores, y, []) == 25
+    assert in_batches(HitsAtK(2), scores, y, []) == 25
+    assert in_batches(HitsAtK(3), scores, y, []) == 75
+    assert in_batches(HitsAtK(4), scores, y, []) == 100  # fewer negatives than K
+
+
+def test_the_papers_hits_look_at_as_many_negatives_as_positives():
+    metric = HitsAtK(1, other_K=())
+    metric.update(torch.tensor([0.6, 0.2, 0.3, 0.1, 0.9]), torch.tensor([1, 1, 0, 0, 0]))
+    assert metric.compute() == 0 and metric.extras() == {"Hits@1_paper": 50.0}  # the negative of 0.9 is the third
+
+
+def test_hits_without_a_positive_pair():
+    metric = HitsAtK()
+    metric.update(torch.zeros(3, 1), torch.zeros(3))
+    with pytest.raises(ValueError, match="no positive pair"):
+        metric.compute()

@@ -1,0 +1,354 @@
+"""COLLAB (A.4), OGB's ogbl-collab: which scientists will write a paper together?
+
+One graph. Its 235,868 nodes are scientists with 128 numbers each, the mean word embedding of their papers; an edge is a year in
+which two of them published together, with that year and the number of papers, so two nodes may have several edges. Messages
+run along the collaborations until 2017, which are the training pairs too; those of 2018 are to be predicted in validation, those
+of 2019 in the test, against 100,000 pairs each that did not collaborate.
+
+Edges of validation and test never carry messages. A pair that collaborates in 2018 or 2019 may have done so before, and OGB keeps
+both, so pairs alone cannot tell. What can be told from the raw files, and is checked when they are read: the message edges are
+exactly the training edges of the split, as a multiset of (pair, year); all of them are of 2017 or before, all validation edges
+of 2018, all test edges of 2019.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from data import ogb_raw
+from data.dataset import PARTS, DataConfig, GraphDataset, thinned
+from data.download import DataError, RawFile, find, find_optional, sha256_of
+from data.ogb_raw import check_range, check_shape
+from data.packed import Field, Packed, PackedWriter, StoreError
+
+ZIP = RawFile(
+    "ogbl_collab/collab.zip",
+    (
+        "https://snap.stanford.edu/ogb/data/linkproppred/collab.zip",
+        "http://snap.stanford.edu/ogb/data/linkproppred/collab.zip",
+    ),
+)
+FOLDERS = ("ogbl_collab", "collab", "ogbl_collab/collab")  # names of the unpacked zip below a data folder
+SPLIT_FILES = {"train": "train.pt", "val": "valid.pt", "test": "test.pt"}
+YEARS = {"train": (1900, 2017), "val": (2018, 2018), "test": (2019, 2019)}
+CSV_FILES = ("num-node-list", "num-edge-list", "node-feat", "edge", "edge_year", "edge_weight")
+PAIRS = {  # array of the store -> where it is in the raw files
+    "pairs.train": ("train", "edge"),
+    "pairs.val": ("val", "edge"),
+    "pairs.test": ("test", "edge"),
+    "negatives.val": ("val", "edge_neg"),
+    "negatives.test": ("test", "edge_neg"),
+}
+EVALUATION_PAIRS = 1 << 18  # scored at once; each time the whole graph is passed through the net
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The raw files
+
+
+class Raw(NamedTuple):
+    """What the raw files say, checked."""
+
+    node_feat: np.ndarray  # (n_nodes, 128)
+    edge: np.ndarray  # (n_edges, 2), each collaboration once, in one direction
+    edge_feat: np.ndarray  # (n_edges, 2): year, number of papers
+    pairs: dict  # the names of PAIRS -> (m, 2)
+
+
+def unpacked_folder(config):
+    """The folder of an unpacked collab.zip below the data folders, or None."""
+    for base in (config.data_dir, config.raw_dir):
+        for name in FOLDERS:
+            if base is not None and (folder := Path(base).expanduser() / name).joinpath("raw").is_dir():
+                return folder
+    return None
+
+
+def raw_place(config, download=True):
+    """Where the raw files are: the path of the zip file or of a folder unpacked from it."""
+    return (
+        find_optional(ZIP, config)
+        or unpacked_folder(config)
+        or find(ZIP if download else ZIP._replace(urls=()), config)
+    )
+
+
+def raw_hash(place):
+    """One SHA-256 for the zip file, or one for each of the unpacked files."""
+    if place.is_file():
+        return sha256_of(place)
+    return {str(file.relative_to(place)): sha256_of(file) for file in sorted(place.rglob("*")) if file.is_file()}
+
+
+def read_raw(place):
+    """Everything in the raw files at `place`, checked as the docstring of this module says."""
+    root = place if place.is_dir() else ogb_raw.open_zip(place, "collab")
+    tables, splits = {}, {}
+    with tqdm(
+        total=len(CSV_FILES) + len(SPLIT_FILES), desc=f"reading {place.name}", unit=" files", disable=None
+    ) as bar:
+        for name in CSV_FILES:
+            dtype = np.float32 if name == "node-feat" else np.int64
+            columns = {"edge": 2, "node-feat": None}.get(name, 1)
+            tables[name] = ogb_raw.read_csv(root / "raw" / f"{name}.csv.gz", dtype, columns)
+            bar.update()
+        for part, name in SPLIT_FILES.items():
+            arrays = ("edge", "year") if part == "train" else ("edge", "year", "edge_neg")
+            splits[part] = ogb_raw.read_arrays(root / "split" / "time" / name, arrays)
+            bar.update()
+    check_tables(tables, root)
+    for part, arrays in splits.items():
+        check_split(part, arrays, len(tables["node-feat"]), root)
+    check_messages(tables, splits["train"], root)
+    return Raw(
+        tables["node-feat"],
+        tables["edge"],
+        np.concatenate([tables["edge_year"], tables["edge_weight"]], axis=1).astype(np.float32),
+        {name: splits[part][key] for name, (part, key) in PAIRS.items()},
+    )
+
+
+def check_tables(tables, root):
+    """One graph; as many lines in each table as it has nodes or edges; numbers that can be."""
+    for name, described in (
+        ("num-node-list", ("node-feat",)),
+        ("num-edge-list", ("edge", "edge_year", "edge_weight")),
+    ):
+        check_shape(tables[name], (1, 1), root / "raw" / f"{name}.csv.gz")
+        for table in described:
+            check_shape(tables[table], (int(tables[name][0, 0]), None), root / "raw" / f"{table}.csv.gz")
+    n_nodes = len(tables["node-feat"])
+    if n_nodes < 2:
+        raise DataError(f"{root / 'raw'}: {n_nodes} nodes: expected at least two, a pair")
+    check_range(tables["edge"], 0, n_nodes - 1, root / "raw" / "edge.csv.gz")
+    check_range(tables["edge_year"], *YEARS["train"], root / "raw" / "edge_year.csv.gz")
+    check_range(tables["edge_weight"], 1, None, root / "raw" / "edge_weight.csv.gz")
+
+
+def check_split(part, arrays, n_nodes, root):
+    file = root / "split" / "time" / SPLIT_FILES[part]
+    for name in ("edge", "edge_neg"):
+        if name in arrays:
+            check_shape(arrays[name], (None, 2), f"{file}, {name}")
+            check_range(arrays[name], 0, n_nodes - 1, f"{file}, {name}")
+            if not len(arrays[name]):
+                raise DataError(f"{file}, {name}: no pairs: expected at least one")
+    check_shape(arrays["year"].reshape(-1), (len(arrays["edge"]),), f"{file}, year")
+    check_range(arrays["year"], *YEARS[part], f"{file}, year")
+
+
+def check_messages(tables, train, root):
+    """The edges that carry messages are the training edges: equal multisets of (pair, year), whatever order and direction."""
+    n_nodes = len(tables["node-feat"])
+
+    def sorted_codes(edge, year):  # one integer for each (pair, year)
+        low, high = edge.min(axis=1), edge.max(axis=1)
+        return np.sort((low * n_nodes + high) * 10_000 + year.reshape(-1))
+
+    messages, training = sorted_codes(tables["edge"], tables["edge_year"]), sorted_codes(train["edge"], train["year"])
+    if np.array_equal(messages, training):
+        return
+    files = f"{root / 'raw' / 'edge.csv.gz'} ({len(messages)} edges) and {SPLIT_FILES['train']} ({len(training)} edges)"
+    different = np.setxor1d(messages, training)
+    if not len(different):
+        raise DataError(f"{files}: an edge is listed more often in one than in the other: {ogb_raw.REMEDY}")
+    pair, year = divmod(int(different[0]), 10_000)
+    raise DataError(
+        f"{files}: the edge {divmod(pair, n_nodes)} of {year} is in one of them only; "
+        f"messages may run along training edges alone: {ogb_raw.REMEDY}"
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Pairs of nodes in batches
+
+
+def random_pairs(n_nodes, n_pairs, generator=None):
+    """(n_pairs, 2) ordered pairs of different nodes, each equally likely."""
+    src = torch.randint(n_nodes, (n_pairs,), generator=generator)
+    step = torch.randint(1, n_nodes, (n_pairs,), generator=generator)
+    return torch.stack([src, (src + step) % n_nodes], dim=1)
+
+
+def labelled(positive, negative):
+    """(pairs, y): pairs (2, P) and y (P,), 1 for the positive pairs, which come first, and 0 for the negative ones."""
+    y = torch.cat([torch.ones(len(positive)), torch.zeros(len(negative))])
+    return torch.cat([positive, negative]).T, y
+
+
+@dataclass
+class TrainingPairs:
+    """Batches (g, pairs, y): `batch_size` positive pairs in an order drawn from `generator`, and as many random pairs with label 0,
+    drawn anew for each batch. A random pair may be a link by chance: about 1 in 30,000 at COLLAB."""
+
+    g: object
+    positive: torch.Tensor
+    batch_size: int
+    generator: torch.Generator | None
+
+    def __len__(self):
+        return -(-len(self.positive) // self.batch_size)
+
+    def __iter__(self):
+        order = torch.randperm(len(self.positive), generator=self.generator)
+        for chosen in order.split(self.batch_size):
+            negative = random_pairs(self.g.num_nodes(), len(chosen), self.generator)
+            yield self.g, *labelled(self.positive[chosen], negative)
+
+
+@dataclass
+class EvaluationPairs:
+    """Batches (g, pairs, y): all positive, then all negative pairs, in stored order."""
+
+    g: object
+    positive: torch.Tensor
+    negative: torch.Tensor
+    batch_size: int
+
+    def __len__(self):
+        return -(-(len(self.positive) + len(self.negative)) // self.batch_size)
+
+    def __iter__(self):
+        pairs, y = labelled(self.positive, self.negative)
+        for start in range(0, len(y), self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            yield self.g, pairs[:, batch], y[batch]
+
+
+@dataclass
+class LinkFold:
+    """The division of the links of one graph: `parts` has the positive pairs, `negatives` what they are ranked against."""
+
+    name: str
+    store: Packed
+    parts: dict
+    negatives: dict
+
+    @cached_property
+    def g(self):
+        """The message graph, the same object in every batch: all of it is passed through the net each time."""
+        return self.store.graph(0)
+
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+        """With `shuffle` the batches of the training, otherwise those that measure a part; `workers` would have nothing to do."""
+        positive = pairs_tensor(self.parts[part])
+        if shuffle:
+            return TrainingPairs(self.g, positive, batch_size, generator)
+        return EvaluationPairs(self.g, positive, pairs_tensor(self.negatives[part]), max(batch_size, EVALUATION_PAIRS))
+
+
+def pairs_tensor(pairs):
+    return torch.from_numpy(pairs.astype(np.int64))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The dataset
+
+
+class COLLAB(GraphDataset):
+    """OGB's file. config.limit takes so many positive pairs of each part; the graph and the negative pairs stay whole."""
+
+    name = "COLLAB"
+    version = 1
+    licence = "ODC-BY"
+    raw_files = (ZIP,)
+    # year and weight in the order of A.4 and Table 5; a linear map follows, so the order is of no consequence
+    parameters = {"years": YEARS, "edge_feat": ["year", "weight"]}  # noqa: RUF012 - read only
+    folds = (0,)
+    # Tables 1 and 5; the pairs are OGB's counts
+    counts = {  # noqa: RUF012 - read only
+        "nodes": 235_868,
+        "edges": 2_358_104,
+        "node features": 128,
+        "pairs.train": 1_179_052,
+        "pairs.val": 60_084,
+        "pairs.test": 46_329,
+        "negatives.val": 100_000,
+        "negatives.test": 100_000,
+    }
+
+    def raw_place(self):
+        return raw_place(self.config)
+
+    def build(self, path):
+        place = self.raw_place()
+        raw = read_raw(place)
+        found = {"nodes": len(raw.node_feat), "edges": 2 * len(raw.edge), "node features": raw.node_feat.shape[1]}
+        if wrong := self.wrong_counts(found | {name: len(pairs) for name, pairs in raw.pairs.items()}):
+            raise DataError(
+                f"{place}: {wrong}: not OGB's ogbl-collab. A file of your own in this format runs with --dataset COLLAB-own"
+            )
+        fields = [Field("node", "feat", "float32", raw.node_feat.shape[1:]), Field("edge", "feat", "float32", (2,))]
+        with PackedWriter(path, self.name, fields, {"version": self.version, **self.parameters}, total=1) as writer:
+            u, v = raw.edge.T
+            writer.add(
+                len(raw.node_feat),
+                np.concatenate([u, v]),
+                np.concatenate([v, u]),
+                node={"feat": raw.node_feat},
+                edge={"feat": np.concatenate([raw.edge_feat, raw.edge_feat])},
+            )
+            for name, pairs in raw.pairs.items():
+                writer.add_array(name, pairs.astype(np.int32))
+
+    def check(self, store):
+        """The counts of Tables 1 and 5 and of OGB."""
+        arrays = store.header["arrays"]
+        found = {"nodes": store.n_nodes, "edges": store.n_edges, "node features": store.fields["node.feat"].shape[0]}
+        found |= {name: arrays[f"free.{name}"]["shape"][0] for name in PAIRS}
+        if wrong := self.wrong_counts(found):
+            raise StoreError(f"{store.path}: {wrong}: delete the folder, it is built again")
+
+    def wrong_counts(self, found):
+        wrong = (what for what, n in self.counts.items() if found[what] != n)
+        return ", ".join(f"{what} {found[what]} instead of {self.counts[what]}" for what in wrong)
+
+    def fold(self, i):
+        if i not in self.folds:
+            raise ValueError(f"fold={i}: {self.name} has the fold 0 only")
+        parts = {part: self.store.column(f"free.pairs.{part}") for part in PARTS}
+        if self.config.limit:
+            parts = {part: thinned(pairs, self.config.limit) for part, pairs in parts.items()}
+        negatives = {part: self.store.column(f"free.negatives.{part}") for part in ("val", "test")}
+        # the training pairs are ranked against the negative pairs of the validation: there are no others
+        return LinkFold("split", self.store, parts, {"train": negatives["val"], **negatives})
+
+    def draw(self, axes, i):
+        """Scientist i, those who published with i and their papers together; the whole graph is too large for a picture."""
+        src, dst = self.store.edges(0)
+        near = np.append(np.setdiff1d(src[dst == i], [i])[:59], i)
+        inside = np.isin(src, near) & np.isin(dst, near) & (src < dst)
+        graph = nx.Graph()
+        graph.add_nodes_from(near.tolist())
+        graph.add_edges_from(zip(src[inside].tolist(), dst[inside].tolist(), strict=True))
+        place = nx.spring_layout(graph, seed=0)
+        for a, b in graph.edges:
+            axes.plot(*zip(place[a], place[b], strict=True), color="0.6", linewidth=1, zorder=1)
+        axes.scatter(
+            *zip(*place.values(), strict=True), c=["tab:red" if n == i else "tab:blue" for n in place], zorder=2
+        )
+        axes.set_title(f"{self.name}: scientist {i} and colleagues")
+        axes.set_axis_off()
+
+
+class OwnCOLLAB(COLLAB):
+    """A collaboration network of one's own in the same raw format, of any size: data_dir/ogbl_collab/collab.zip."""
+
+    name = "COLLAB-own"
+    raw_files = (ZIP._replace(urls=()),)
+    counts = {}  # noqa: RUF012 - read only
+
+    def __init__(self, config=None, pos_enc_dim=0):
+        self.config = config or DataConfig()
+        # another file is another dataset
+        self.parameters = self.parameters | {"raw": raw_hash(self.raw_place())}
+        super().__init__(config, pos_enc_dim)
+
+    def raw_place(self):
+        return raw_place(self.config, download=False)
