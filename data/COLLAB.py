@@ -13,7 +13,6 @@ of 2018, all test edges of 2019.
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import networkx as nx
@@ -23,7 +22,7 @@ from tqdm import tqdm
 
 from data import ogb_raw
 from data.dataset import PARTS, DataConfig, GraphDataset, thinned
-from data.download import DataError, RawFile, find, find_optional, sha256_of
+from data.download import DataError, RawFile, find, present, sha256_of
 from data.ogb_raw import check_range, check_shape
 from data.packed import Field, Packed, PackedWriter, StoreError
 
@@ -61,22 +60,13 @@ class Raw(NamedTuple):
     pairs: dict  # the names of PAIRS -> (m, 2)
 
 
-def unpacked_folder(config):
-    """The folder of an unpacked collab.zip below the data folders, or None."""
-    for base in (config.data_dir, config.raw_dir):
-        for name in FOLDERS:
-            if base is not None and (folder := Path(base).expanduser() / name).joinpath("raw").is_dir():
-                return folder
-    return None
-
-
 def raw_place(config, download=True):
     """Where the raw files are: the path of the zip file or of a folder unpacked from it."""
-    return (
-        find_optional(ZIP, config)
-        or unpacked_folder(config)
-        or find(ZIP if download else ZIP._replace(urls=()), config)
-    )
+    if present(ZIP.path, config) is None:
+        for name in FOLDERS:
+            if (folder := present(f"{name}/raw", config)) is not None:
+                return folder.parent
+    return find(ZIP if download else ZIP._replace(urls=()), config)
 
 
 def raw_hash(place):
@@ -333,8 +323,6 @@ class COLLAB(GraphDataset):
         axes.scatter(
             *zip(*place.values(), strict=True), c=["tab:red" if n == i else "tab:blue" for n in place], zorder=2
         )
-        axes.set_title(f"{self.name}: scientist {i} and colleagues")
-        axes.set_axis_off()
 
 
 class OwnCOLLAB(COLLAB):

@@ -14,7 +14,7 @@ import numpy as np
 
 from data.CSL import stratified_folds
 from data.dataset import PARTS, GraphDataset
-from data.download import DataError, RawFile, find, find_folder, reading
+from data.download import DataError, RawFile, find, present, reading
 from data.packed import Field, PackedWriter, StoreError
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
@@ -57,7 +57,7 @@ class TUDataset(GraphDataset):
         return self.store.fields["graph.label"].n_types
 
     def build(self, path):
-        folder = find_folder(f"TU/{self.file_name}", self.config)
+        folder = present(f"TU/{self.file_name}", self.config)
         source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
         graphs = read_graphs(source)
         labels, n = graphs["label"], len(graphs["label"])

@@ -93,9 +93,8 @@ def card(dataset):
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += ["", *class_balance(dataset), ""]
-    folds = store.splits
-    parts = {part: len(graphs) for part, graphs in store.split(folds[0]).items()} if folds else {}
-    lines.append(f"splits: {len(folds)} ({', '.join(f'{part} {n:,}' for part, n in parts.items())})")
+    parts = ", ".join(f"{part} {len(members):,}" for part, members in dataset.fold(0).parts.items())
+    lines.append(f"splits: {len(dataset.folds)} ({parts})")
     lines.append(f"made by: {store.header['generator']}")
     lines += [f"hash: {store.hash}", f"folder: {store.path}"]
     for name, entry in store.header["arrays"].items():

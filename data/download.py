@@ -83,13 +83,13 @@ def find(file, config, also=()):
     return download(file, config.raw_dir)
 
 
-def find_folder(path, config):
-    """A folder of extracted raw files, in config.data_dir or the project's raw/; None if there is none."""
+def present(path, config):
+    """A file or folder in config.data_dir or the project's raw/, as it is; None if there is none."""
     places = [Path(config.raw_dir) / path]
     if config.data_dir is not None:
         folder = Path(config.data_dir).expanduser()
         places = [folder / path, folder / Path(path).name, *places]
-    return next((place for place in places if place.is_dir()), None)
+    return next((place for place in places if place.exists()), None)
 
 
 @contextlib.contextmanager

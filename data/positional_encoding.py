@@ -11,8 +11,6 @@ import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 VERSION = 2
-
-
 DENSE_UP_TO = 2000  # nodes; above, only the eigenvectors that are wanted are computed
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 
+from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL
 from data.download import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
@@ -28,6 +29,8 @@ DATASETS = {
         SmilesZINC,
         AQSOL,
         RebuiltAQSOL,
+        COLLAB,
+        OwnCOLLAB,
     )
 } | dict(TUDatasets())
 NAMES = ", ".join(DATASETS)

@@ -10,7 +10,7 @@ import pytest
 
 from data import download
 from data.dataset import DataConfig
-from data.download import DataError, RawFile, find, find_folder
+from data.download import DataError, RawFile, find, present
 
 CONTENT = bytes(range(256)) * 2000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -184,8 +184,8 @@ def test_offline_and_without_an_address_nothing_is_asked(server, tmp_path):
 
 
 def test_folders_are_found(tmp_path):
-    assert find_folder("TU/X", config(tmp_path)) is None
+    assert present("TU/X", config(tmp_path)) is None
     (tmp_path / "raw/TU/X").mkdir(parents=True)
-    assert find_folder("TU/X", config(tmp_path)) == tmp_path / "raw/TU/X"
+    assert present("TU/X", config(tmp_path)) == tmp_path / "raw/TU/X"
     (tmp_path / "own/X").mkdir(parents=True)
-    assert find_folder("TU/X", config(tmp_path, data_dir=str(tmp_path / "own"))) == tmp_path / "own/X"
+    assert present("TU/X", config(tmp_path, data_dir=str(tmp_path / "own"))) == tmp_path / "own/X"
