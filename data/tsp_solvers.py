@@ -1,282 +1,115 @@
-"""Solvers of the travelling salesman problem: the shortest round trip through all cities, for the labels of TSP (A.3)."""
+"""The solvers that can give the tours of TSP (A.3), by name: our own, Concorde, and elkai (LKH).
 
-import numba
+A solver is handed the coordinates of the cities and a seed, and returns the order of the cities on its tour.
+
+Deviation: the paper's tours come from Concorde, which its program calls with a rounded geographic metric on coordinates of the
+unit square; they share only about 90 % of their edges with the Euclidean optimum. Ours are Euclidean with every solver, and by
+default from our own, which is not exact.
+"""
+
+import importlib.metadata
+import importlib.util
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
-TINY = 1e-9  # shorter by less than this share of a mean distance is rounding, not progress
-MAX_FLIPS = 50_000  # room of the log of flips; a repair that fills it is given up
-compiled = numba.njit(cache=True)
+from data.download import DataError
+
+SCALE = 1_000_000  # integers that stand for the unit of length, for solvers that compute with integers
+ELKAI = "2.0.1"
+CONCORDE_HELP = (
+    "put the program `concorde` on the PATH (https://www.math.uwaterloo.ca/tsp/concorde.html; not PyPI's package of that name), "
+    "or use the dataset TSP, which needs no other program"
+)
+ELKAI_HELP = (
+    f"pip install elkai=={ELKAI} (it contains LKH, whose licence allows academic and non-commercial use only), "
+    "or use the dataset TSP, whose solver is free"
+)
 
 
-@compiled
-def next_random(state):
-    """Xorshift: 63 random bits, the same on every machine and with every numba."""
-    x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state[0] = x
-    return np.int64(x >> np.uint64(1))
+def distances(points):
+    """Euclidean distances (n, n) of points (n, 2), in double precision."""
+    x, y = np.asarray(points, np.float64).T
+    dx, dy = x[:, None] - x, y[:, None] - y
+    return np.sqrt(dx * dx + dy * dy)
 
 
-@compiled
-def step(tour, place, city, by):
-    """The city beside `city` on the tour: the next (by = 1) or the one before (by = -1)."""
-    i = place[city] + by
-    n = len(tour)
-    return tour[i - n if i >= n else i + n if i < 0 else i]
+def solve_lk(points, seed, iterations_per_city):
+    from data.lin_kernighan import shortest_tour  # here: numba is slow to load, and only building needs it
+
+    return shortest_tour(distances(points), iterations_per_city * len(points), seed)
 
 
-@compiled
-def reverse(tour, place, i, j):
-    """Reverse the tour from place i to place j, across its end if j < i."""
-    n = len(tour)
-    inner = j - i + 1
-    if inner <= 0:
-        inner += n
-    for _ in range(inner // 2):
-        a, b = tour[i], tour[j]
-        tour[i], tour[j] = b, a
-        place[b], place[a] = i, j
-        i += 1
-        if i == n:
-            i = 0
-        j -= 1
-        if j < 0:
-            j = n - 1
+def solve_elkai(points, seed, runs):
+    import elkai  # an optional extra
+
+    whole = np.rint(distances(points) * SCALE).astype(np.int64)
+    return np.array(elkai.DistanceMatrix(whole.tolist()).solve_tsp(runs=runs)[:-1])  # it comes back to the first city
 
 
-@compiled
-def flip(tour, place, log, before, first, last):
-    """Turn round the piece first .. last of the tour, `before` being the city outside it beside `first`.
-
-    Turning all the rest round gives the same tour read backwards; the shorter part is turned, and written into the log.
-    """
-    n = len(tour)
-    if first == last:
-        return
-    if step(tour, place, before, 1) == first:
-        i, j = place[first], place[last]
-    else:
-        i, j = place[last], place[first]
-    inner = j - i + 1
-    if inner <= 0:
-        inner += n
-    if 2 * inner > n:
-        i, j = (j + 1) % n, (i - 1 + n) % n
-    reverse(tour, place, i, j)
-    log[0, 0] += 1
-    log[log[0, 0], 0] = i
-    log[log[0, 0], 1] = j
+def solve_concorde(points, seed):
+    with tempfile.TemporaryDirectory() as folder:  # it leaves many files behind
+        write_tsplib(Path(folder) / "cities.tsp", points)
+        words = ["concorde", "-x", "-s", str(seed + 1), "-o", "cities.sol", "cities.tsp"]  # -s 0 would be the clock
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+        solution = Path(folder) / "cities.sol"
+        if done.returncode != 0 or not solution.exists():
+            raise DataError(
+                f"concorde ended with code {done.returncode} and {'a' if solution.exists() else 'no'} tour of {len(points)} "
+                f"cities. Its last words: {(done.stdout + done.stderr).strip()[-500:]!r}. Try it by hand, or use the dataset TSP"
+            )
+        return read_solution(solution, len(points))
 
 
-@compiled
-def undo(tour, place, log, down_to):
-    """Take back the flips of the log until `down_to` are left."""
-    while log[0, 0] > down_to:
-        reverse(tour, place, log[log[0, 0], 0], log[log[0, 0], 1])
-        log[0, 0] -= 1
+def write_tsplib(path, points):
+    """A file of the TSPLIB format; its metric EUC_2D rounds distances to integers, so coordinates are scaled up."""
+    whole = np.rint(np.asarray(points, np.float64) * SCALE).astype(np.int64)
+    lines = ["NAME: cities", "TYPE: TSP", f"DIMENSION: {len(whole)}", "EDGE_WEIGHT_TYPE: EUC_2D", "NODE_COORD_SECTION"]
+    lines += [f"{i} {x} {y}" for i, (x, y) in enumerate(whole.tolist(), start=1)]
+    path.write_text("\n".join([*lines, "EOF", ""]))
 
 
-@compiled
-def between(place, by, a, b, c):
-    """Is b met on the way from a to c, read in the direction `by`?"""
-    if by < 0:
-        a, c = c, a
-    if place[a] <= place[c]:
-        return place[a] <= place[b] <= place[c]
-    return place[b] >= place[a] or place[b] <= place[c]
+def read_solution(path, n):
+    """The tour of a solution file of Concorde: the number of cities, then the cities, counted from 0."""
+    try:
+        numbers = [int(word) for word in path.read_text().split()]
+    except ValueError as error:
+        raise DataError(f"{path.name} of concorde: {error}: expected only whole numbers") from error
+    if not numbers or numbers[0] != n:
+        raise DataError(f"{path.name} of concorde: is of {numbers[:1]} cities: expected {n}")
+    return np.array(numbers[1:], np.int64)
 
 
-TWO, SWAP, TURN, FLIPS = 1, 2, 3, 4  # the exchanges, see `exchange`
+def need_numba():
+    if importlib.util.find_spec("numba") is None:
+        raise DataError("TSP: its solver needs the package numba: pip install -r requirements.txt")
 
 
-@compiled
-def best_exchange(tour, place, d, near, t1, t2, removed, tiny):
-    """Where the edge (t1, t2) is removed, with `removed` gained so far: the first exchange of two or three edges after which the tour is
-    shorter, else the one that leaves most to go on with. Returns its kind, its cities, what is gained before it is closed with
-    (t1, t6), and what is gained after that."""
-    by = 1 if step(tour, place, t1, 1) == t2 else -1
-    best = (0, t1, t1, t1, t1, tiny, 0.0)
-    for a in range(near.shape[1]):
-        t3 = near[t2, a]
-        g1 = removed - d[t2, t3]
-        if g1 <= tiny:
-            break
-        for side in (-by, by):
-            t4 = step(tour, place, t3, side)
-            if t3 == t1 or t4 == t2 or (t4 == t1 and side == by):
-                continue
-            g2 = g1 + d[t3, t4]
-            if side == -by and g2 - d[t4, t1] > tiny:
-                return TWO, t3, t4, t3, t4, g2, g2 - d[t4, t1]
-            for b in range(near.shape[1]):
-                t5 = near[t4, b]
-                g3 = g2 - d[t4, t5]
-                if g3 <= tiny:
-                    break
-                inside = between(place, by, t2, t5, t4 if side == -by else t3)
-                for other in (by, -by):
-                    if side == -by:
-                        if (other == by) != inside:
-                            continue
-                        if (inside and t5 == t4) or (not inside and t5 == t3):
-                            continue
-                        kind = FLIPS
-                    else:
-                        if not inside or (other == by and t5 == t3) or (other == -by and t5 == t2):
-                            continue
-                        kind = SWAP if other == by else TURN
-                    t6 = step(tour, place, t5, other)
-                    g4 = g3 + d[t5, t6]
-                    gain = g4 - d[t6, t1]
-                    if gain > tiny:
-                        return kind, t3, t4, t5, t6, g4, gain
-                    if g4 > best[5] and t6 != t1:
-                        best = (kind, t3, t4, t5, t6, g4, gain)
-    return best
+def need_elkai():
+    """The version is part of the dataset's identity, so another is not taken for it."""
+    if importlib.util.find_spec("elkai") is None:
+        raise DataError(f"TSP-elkai: the package elkai is not installed: {ELKAI_HELP}")
+    if (found := importlib.metadata.version("elkai")) != ELKAI:
+        raise DataError(f"TSP-elkai: elkai {found} is installed, expected {ELKAI}: {ELKAI_HELP}")
 
 
-@compiled
-def exchange(tour, place, log, kind, t1, t2, t3, t4, t5, t6):
-    """Make an exchange."""
-    if kind == TWO:  # t1 [t2 .. t4] t3 -> t1 [t4 .. t2] t3
-        flip(tour, place, log, t1, t2, t4)
-    elif kind == FLIPS:  # the same, then t1 [t4 .. t6] t5 -> t1 [t6 .. t4] t5
-        flip(tour, place, log, t1, t2, t4)
-        flip(tour, place, log, t1, t4, t6)
-    elif kind == SWAP:  # t1 [t2 .. t5][t6 .. t3] t4 -> t1 [t6 .. t3][t2 .. t5] t4
-        flip(tour, place, log, t1, t2, t3)
-        flip(tour, place, log, t1, t3, t6)
-        flip(tour, place, log, t3, t5, t2)
-    else:  # t1 [t2 .. t6][t5 .. t3] t4 -> t1 [t6 .. t2][t3 .. t5] t4
-        flip(tour, place, log, t1, t2, t6)
-        flip(tour, place, log, t2, t5, t3)
+def need_concorde():
+    if shutil.which("concorde") is None:
+        raise DataError(f"TSP-concorde: there is no program `concorde` on the PATH: {CONCORDE_HELP}")
 
 
-@compiled
-def chain(tour, place, d, near, log, t1, by, rounds, tiny, touched):
-    mark = log[0, 0]
-    t2 = step(tour, place, t1, by)
-    removed = d[t1, t2]
-    touched[1] = t1
-    touched[2] = t2
-    touched[0] = 3
-    for _ in range(rounds):
-        kind, t3, t4, t5, t6, removed, gain = best_exchange(tour, place, d, near, t1, t2, removed, tiny)
-        if kind == 0:
-            break
-        exchange(tour, place, log, kind, t1, t2, t3, t4, t5, t6)
-        n = touched[0]
-        touched[n], touched[n + 1], touched[n + 2], touched[n + 3] = t3, t4, t5, t6
-        touched[0] += 4
-        if gain > tiny:
-            return gain
-        t2 = t6
-    undo(tour, place, log, mark)
-    return 0.0
+SOLVERS = {
+    "lk": (solve_lk, need_numba),
+    "elkai": (solve_elkai, need_elkai),
+    "concorde": (solve_concorde, need_concorde),
+}
 
 
-@compiled
-def push(queue, waiting, ends, city):
-    if not waiting[city]:
-        waiting[city] = True
-        queue[ends[1] % len(queue)] = city
-        ends[1] += 1
-
-
-@compiled
-def repair(tour, place, d, near, log, queue, waiting, ends, rounds, tiny, touched, keep):
-    total = 0.0
-    while ends[0] < ends[1]:
-        t1 = queue[ends[0] % len(queue)]
-        ends[0] += 1
-        waiting[t1] = False
-        for by in (1, -1):
-            gain = chain(tour, place, d, near, log, t1, by, rounds, tiny, touched)
-            if gain > 0:
-                total += gain
-                for k in range(1, touched[0]):
-                    push(queue, waiting, ends, touched[k])
-                if not keep:
-                    log[0, 0] = 0
-                break
-    return total
-
-
-@compiled
-def nearest_neighbour_tour(d, start):
-    n = len(d)
-    tour = np.empty(n, np.int64)
-    free = np.ones(n, np.bool_)
-    tour[0] = start
-    free[start] = False
-    for i in range(1, n):
-        best = -1
-        for c in range(n):
-            if free[c] and (best < 0 or d[tour[i - 1], c] < d[tour[i - 1], best]):
-                best = c
-        tour[i] = best
-        free[best] = False
+def check_tour(tour, n, solver):
+    """The tour, which must visit each of n cities once."""
+    if tour.shape != (n,) or not np.array_equal(np.sort(tour), np.arange(n)):
+        raise DataError(f"{solver}: its tour of {n} cities does not visit each of them once: {tour[:10]} ...")
     return tour
-
-
-@compiled
-def search(d, near, iterations, seed, rounds, reach, heat):
-    n = len(d)
-    state = np.empty(1, np.uint64)
-    state[0] = np.uint64(seed) * np.uint64(2862933555777941757) + np.uint64(3037000493)
-    tour = nearest_neighbour_tour(d, next_random(state) % n)
-    place = np.empty(n, np.int64)
-    for i in range(n):
-        place[tour[i]] = i
-    log = np.zeros((MAX_FLIPS, 2), np.int64)
-    queue = np.empty(n, np.int64)
-    waiting = np.zeros(n, np.bool_)
-    ends = np.zeros(2, np.int64)
-    touched = np.empty(4 * rounds + 3, np.int64)
-    tiny = TINY * d.mean()
-    for i in range(n):
-        push(queue, waiting, ends, tour[i])
-    repair(tour, place, d, near, log, queue, waiting, ends, rounds, tiny, touched, False)
-    reach = min(reach, (n - 2) // 2)
-    scale = 0.0
-    for i in range(n):
-        scale += d[tour[i], tour[i - 1]] / n
-    now = 0.0
-    lowest = 0.0
-    best = tour.copy()
-    for it in range(iterations):
-        log[0, 0] = 0
-        i = next_random(state) % n
-        la = 1 + next_random(state) % reach
-        lb = 1 + next_random(state) % reach
-        t1, t2 = tour[i], tour[(i + 1) % n]
-        t5, t6 = tour[(i + la) % n], tour[(i + la + 1) % n]
-        t3, t4 = tour[(i + la + lb) % n], tour[(i + la + lb + 1) % n]
-        worse = d[t1, t6] + d[t3, t2] + d[t5, t4] - d[t1, t2] - d[t5, t6] - d[t3, t4]
-        exchange(tour, place, log, SWAP, t1, t2, t3, t4, t5, t6)
-        for t in (t1, t2, t3, t4, t5, t6):
-            push(queue, waiting, ends, t)
-        worse -= repair(tour, place, d, near, log, queue, waiting, ends, rounds, tiny, touched, True)
-        limit = heat * scale * (1.0 - it / iterations) * (next_random(state) % 65536) / 65536.0
-        if worse > limit + tiny:
-            undo(tour, place, log, 0)
-        else:
-            now += worse
-            if now < lowest - tiny:
-                lowest = now
-                best[:] = tour
-    return best
-
-
-def neighbours(d, k):
-    d = d.copy()
-    np.fill_diagonal(d, np.inf)
-    return np.argsort(d, axis=1, kind="stable")[:, :k]
-
-
-def solve_lk(d, iterations_per_city, seed, rounds=3, reach=50, k=8, heat=0.0):
-    n = len(d)
-    near = neighbours(d, min(k, n - 1))
-    return search(d, near, iterations_per_city * n, seed, rounds, reach, heat)
