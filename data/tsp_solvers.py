@@ -19,6 +19,7 @@ import numpy as np
 from data.download import DataError
 
 SCALE = 1_000_000  # integers that stand for the unit of length, for solvers that compute with integers
+LK_VERSION = 1  # of data/lin_kernighan.py: other tours are another dataset
 ELKAI = "2.0.1"
 CONCORDE_HELP = (
     "put the program `concorde` on the PATH (https://www.math.uwaterloo.ca/tsp/concorde.html; not PyPI's package of that name), "
