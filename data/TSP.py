@@ -84,7 +84,7 @@ class FoundTours:
     def read(self, c):
         """The tours of a chunk, or None if they are not there. A damaged file is not there; zip files have checksums."""
         try:
-            with np.load(self.path(c)) as file:
+            with open(self.path(c), "rb") as raw, np.load(raw) as file:
                 tours = [file[str(k)] for k in range(len(self.chunks[c]))]
             for (part, i), tour in zip(self.chunks[c], tours, strict=True):
                 check_tour(tour, len(instance(self.parameters, part, i)), self.path(c))
