@@ -439,7 +439,7 @@ def test_damaged_files_of_tours_are_found_again(quick, tmp_path, monkeypatch, ca
     solved = count_solved(monkeypatch)
     again = build(Quick, tmp_path)
     assert again.store.hash == quick.store.hash and len(solved) == 16
-    assert capsys.readouterr().err.count("damaged") == 4
+    assert capsys.readouterr().err.count(": damaged (") == 4
 
 
 def test_what_a_finished_build_left_behind_is_removed(tmp_path):
