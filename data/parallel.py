@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -59,8 +60,15 @@ def _in_processes(function, items, chunk, workers):
 def _begin(function, cores):
     global _work
     _work = function
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if cores:
         os.sched_setaffinity(0, cores)
+
+
+def _end_with_parent():
+    """A worker whose parent was killed would wait for work for ever."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def _compute(chunk):

@@ -8,31 +8,36 @@ from data.download import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
+from data.TSP import DATASETS as TSP_DATASETS
 from data.TUs import TABLE_5, TUDatasets
 
-DATASETS = {
-    dataset.name: dataset
-    for dataset in (
-        CSL,
-        PATTERN,
-        CLUSTER,
-        PublishedPATTERN,
-        PublishedCLUSTER,
-        MNIST,
-        CIFAR10,
-        CIFAR10First4000,
-        PublishedMNIST,
-        PublishedCIFAR10,
-        ZINC,
-        ZINCFull,
-        RedrawnZINC,
-        SmilesZINC,
-        AQSOL,
-        RebuiltAQSOL,
-        COLLAB,
-        OwnCOLLAB,
-    )
-} | dict(TUDatasets())
+DATASETS = (
+    {
+        dataset.name: dataset
+        for dataset in (
+            CSL,
+            PATTERN,
+            CLUSTER,
+            PublishedPATTERN,
+            PublishedCLUSTER,
+            MNIST,
+            CIFAR10,
+            CIFAR10First4000,
+            PublishedMNIST,
+            PublishedCIFAR10,
+            ZINC,
+            ZINCFull,
+            RedrawnZINC,
+            SmilesZINC,
+            AQSOL,
+            RebuiltAQSOL,
+            COLLAB,
+            OwnCOLLAB,
+        )
+    }
+    | TSP_DATASETS
+    | dict(TUDatasets())
+)
 NAMES = ", ".join(DATASETS)
 
 

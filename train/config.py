@@ -116,12 +116,13 @@ def identity(model):
     return kept
 
 
-def parse_config(argv, family, datasets, default, description=""):
+def parse_config(argv, family, datasets, default, description="", first_try=None):
     """The configuration that the command line asks for, of a family whose `datasets` have these names.
 
     `default` is the table row to run when no --config is given, with {model} and {dataset} for their names:
     "T2-{dataset}-{model}-*". The first of `datasets` is the one to run without --dataset; a dataset without rows of its own takes
-    those of the name before its first hyphen (ZINC-redrawn: ZINC), or else of the first.
+    those of the name before its first hyphen (ZINC-redrawn: ZINC), or else of the first. `first_try` is the small dataset
+    to use when neither --config nor --dataset is given; that is not the paper's row.
     """
     folder = ROOT / "configs" / family
     chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -137,7 +138,9 @@ def parse_config(argv, family, datasets, default, description=""):
         raise ConfigError(f"{path}: net.model={model!r}: expected one of {', '.join(NETS)}")
 
     keys = dict(leaf_keys(Config, net=NETS[model].Config))
-    overrides = parse_overrides(rest, keys, chooser, description, content)
+    overrides = parse_overrides(rest, keys, chooser, description, content, first_try)
+    if first_try and not chosen.config:
+        overrides.setdefault("dataset", first_try)
     if overrides.get("net.model", model) != model:
         raise ConfigError(
             f"net.model={overrides['net.model']!r}: {path.name} is a row of {model}. Choose a row with --model"
@@ -210,14 +213,16 @@ def leaf_keys(model, net, prefix=""):
             yield prefix + name, field
 
 
-def parse_overrides(words, keys, chooser, description, content):
+def parse_overrides(words, keys, chooser, description, content, first_try=None):
     """{'net.hidden_dim': 70, ...} from the words of the command line."""
+    small = f" on {first_try}, a first try, unless --dataset names another" if first_try else ""
     parser = argparse.ArgumentParser(
         description=description,
         parents=[chooser],
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Without --config, the row of --model (GCN) is run. A finished run is not run again; an interrupted one goes on.",
+        epilog=f"Without --config, the row of --model (GCN) is run{small}. "
+        "A finished run is not run again; an interrupted one goes on.",
     )
     for name, field in keys.items():
         value = look_up(content, name, field)

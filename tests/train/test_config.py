@@ -136,3 +136,21 @@ def test_very_many_changes_still_give_a_file_name():
         if key.startswith(("net", "train")):
             words += [f"--{key}", value if isinstance(value, str) else json.dumps(value)]
     assert len(parse(*words).name) < 150
+
+
+def test_a_first_try_is_on_the_small_dataset(capsys):
+    def parse_tsp(*words):
+        return parse_config(list(words), "TSP", ["TSP", "TSP-small"], "T2-TSP-{model}-[Lh]*", first_try="TSP-small")
+
+    for words, name in ([], "T2-TSP-GCN-L4"), (["--model", "MLP"], "T2-TSP-MLP-L4"):
+        config = parse_tsp(*words)
+        assert config.dataset == "TSP-small" and config.row is None and config.name == f"{name}+dataset=TSP-small"
+        whole = parse_tsp(*words, "--dataset", "TSP")
+        assert whole.dataset == "TSP" and whole.row == whole.name == name
+    assert parse_tsp("--config", "T2-TSP-GCN-L4").row == "T2-TSP-GCN-L4"
+    with pytest.raises(SystemExit):
+        parse_tsp("--help")
+    assert "on TSP-small, a first try, unless --dataset names another" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit):
+        parse("--help")
+    assert "first try, unless" not in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,37 @@
+"""Names lead to datasets, and a dataset has the features that the catalogue promises to the nets."""
+
+import pytest
+
+from data.catalogue import CATALOGUE
+from data.dataset import DataConfig
+from data.download import DataError
+from data.registry import DATASETS, open_dataset
+
+
+def same_features(dataset, name):
+    entry = CATALOGUE[name]
+    for ours, promised in ((dataset.features.node, entry.node), (dataset.features.edge, entry.edge)):
+        assert (ours is None) == (promised is None)
+        if ours is not None:
+            assert (ours.n_types, ours.shape) == (promised.n_types, promised.shape)
+    assert getattr(dataset, "n_classes", entry.n_out) == entry.n_out
+
+
+@pytest.mark.parametrize("name", ["CSL", "PATTERN", "CLUSTER"])
+def test_generated_datasets(store_dir, name):
+    same_features(open_dataset(name, DataConfig(store_dir=store_dir, limit=4)), name)
+
+
+@pytest.mark.parametrize("name", ["ZINC-redrawn", "MNIST", "CIFAR10-4k", "ENZYMES", "DD", "PROTEINS"])
+def test_real_datasets(real_data, store_dir, name):
+    config = DataConfig(store_dir=store_dir, data_dir=str(real_data), limit=4, offline=True)
+    same_features(open_dataset(name, config), name.split("-")[0])
+
+
+def test_every_dataset_of_the_catalogue_is_there():
+    assert set(CATALOGUE) <= set(DATASETS)
+
+
+def test_names():
+    with pytest.raises(DataError, match="ZINK: no such dataset. Did you mean ZINC"):
+        open_dataset("ZINK", DataConfig())
