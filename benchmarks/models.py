@@ -361,7 +361,7 @@ class NaiveMaps(nn.Module):
         self.W = nn.Parameter(scale * torch.randn(n_maps, out_dim, 15 * in_dim))
         self.diagonal_bias = nn.Parameter(torch.zeros(n_maps, out_dim, 1, 1, 1))
 
-    def forward(self, h, padding):
+    def forward(self, h, padding, factors, b):
         n = h.shape[-1]
         eye = torch.eye(n)
         diagonal, row, column = h.diagonal(dim1=2, dim2=3), h.mean(3), h.mean(2)
@@ -372,8 +372,9 @@ class NaiveMaps(nn.Module):
         for x in (trace, total):
             basis += [x * eye, x.expand_as(h)]
         basis = torch.cat(basis).flatten(1)
-        for W, bias in zip(self.W, self.diagonal_bias, strict=True):
-            yield (W @ basis).view(-1, *h.shape[1:]) + bias * eye
+        for m, (W, bias, factor) in enumerate(zip(self.W, self.diagonal_bias, factors, strict=True)):
+            L = factor * ((W @ basis).view(-1, *h.shape[1:]) + bias * eye)
+            yield L if m else L + b[:, None, None, None]
 
 
 # --------------------------------------------------------------------------------------------------------------------

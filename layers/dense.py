@@ -75,6 +75,11 @@ def matrix_product(a, b):
     return torch.bmm(a.flatten(0, 1), b.flatten(0, 1)).view_as(a)
 
 
+def add_matrix_product(h, a, b):
+    """h + Σ_p a_ip b_pj, in the place of h."""
+    return h.flatten(0, 1).baddbmm_(a.flatten(0, 1), b.flatten(0, 1)).view_as(h)
+
+
 def max_diagonal_and_rest(h, padding):
     """Concat(max_i h_ii, max_{i≠j} h_ij), eq. (47): (d, B, n, n) -> (B, 2d). The maximum over nothing is 0."""
     none = torch.finfo(h.dtype).min

@@ -67,7 +67,7 @@ class GraphSageLayer(nn.Module):
         if self.aggregator == "mean":
             return ops.copy_u_mean(g, h)
         if self.aggregator == "maxpool":
-            return F.relu(ops.copy_u_max(g, self.V(h)))  # ReLU and max commute; of no neighbours DGL's max is -inf
+            return F.relu(ops.copy_u_max(g, F.relu(self.V(h))))  # the outer: of no neighbours DGL's max is -inf
         return lstm_of_neighbours(self.lstm, g, h)
 
     def update(self, g, h, c):

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from layers.dense import ChannelMap, PairNorm, matrix_product
+from layers.dense import ChannelMap, PairNorm, add_matrix_product, matrix_product
 
 
 class EquivariantMaps(nn.Module):
@@ -31,7 +31,8 @@ class EquivariantMaps(nn.Module):
         self.W_scalar = nn.Parameter(scale * torch.randn(n_maps, 2, out_dim, 2, in_dim))
         self.diagonal_bias = nn.Parameter(torch.zeros(n_maps, out_dim))
 
-    def forward(self, h, padding):
+    def forward(self, h, padding, factors, b):
+        """factors[m] L_Wm(h) for each map m, zero at the padding; b (out_dim) is added to all pairs of the first."""
         _, B, n, _ = h.shape
         diagonal = h.diagonal(dim1=2, dim2=3)
         row, column = h.sum(3) / padding.n_nodes[..., 0], h.sum(2) / padding.n_nodes[..., 0]
@@ -42,11 +43,18 @@ class EquivariantMaps(nn.Module):
         scalars = self.W_scalar.flatten(3).flatten(0, 2) @ torch.cat([trace, total])
         vectors = vectors.view(self.n_maps, 3, self.out_dim, B, n)
         scalars = scalars.view(self.n_maps, 2, self.out_dim, B, 1)
-        for W, bias, vector, scalar in zip(self.W_entry, self.diagonal_bias, vectors, scalars, strict=True):
-            L = (W.flatten(1) @ entries).view(self.out_dim, B, n, n)
-            L.add_((vector[1] + scalar[1])[..., None])
-            L.add_(vector[2][..., None, :])
-            L.diagonal(dim1=2, dim2=3).add_(vector[0] + scalar[0] + bias[:, None, None])
+        real = padding.real.to(h.dtype)
+        mapped = (factors[:, None, None] * self.W_entry.flatten(2)).flatten(0, 1) @ entries
+        mapped = mapped.view(self.n_maps, -1, n, n).unbind()
+        for m, factor in enumerate(factors):
+            vector, scalar = factor * vectors[m], factor * scalars[m]
+            to_all = scalar[1] if m else scalar[1] + b[:, None, None]
+            to_diagonal = scalar[0] + factor * self.diagonal_bias[m, :, None, None]
+            # what goes to row i and to column j in one product: (row_i, 1) (1, column_j)ᵀ, with 0 for 1 at the padding
+            left = torch.stack([vector[1] + to_all * real, real.expand_as(vector[1])], dim=-1)
+            right = torch.stack([real.expand_as(vector[2]), vector[2]], dim=-2)
+            L = torch.baddbmm(mapped[m], left.flatten(0, 1), right.flatten(0, 1)).view(self.out_dim, B, n, n)
+            L.diagonal(dim1=2, dim2=3).add_(vector[0] + to_diagonal * real)
             yield L
 
 
@@ -70,14 +78,16 @@ class RingLayer(nn.Module):
         self.R = ChannelMap(in_dim, out_dim) if residual else None
 
     def forward(self, h, padding):
-        maps = self.L(h, padding)
-        h_new = self.b
-        for n_factors, w in enumerate(self.w, 1):
-            product = w * next(maps)
-            for _ in range(n_factors - 1):
-                product = matrix_product(padding.zero_(product), next(maps))
-            h_new = h_new + product
-        h_new = padding.zero_(h_new)
+        # w_k stands once in the k-th sum: it multiplies the weights of its first map, not all pairs of the product
+        one = self.w.new_ones(1)
+        factors = torch.cat([part for k, w in enumerate(self.w) for part in (w[None], one.expand(k))])
+        maps = self.L(h, padding, factors, self.b.flatten())
+        h_new = next(maps)
+        for n_factors in range(2, self.radius + 1):
+            product = next(maps)
+            for _ in range(n_factors - 2):
+                product = matrix_product(product, next(maps))
+            h_new = add_matrix_product(h_new, product, next(maps))
         if self.norm is not None:
             h_new = self.norm(h_new, padding)
         h_new = F.relu(h_new)

@@ -349,7 +349,7 @@ def test_elkai_agrees_with_our_solver():
 
 def test_the_dataset_never_changes_silently(quick):
     """The hash covers cities, tours and parts. A deliberate change raises `version`, or LK_VERSION, and this value."""
-    assert quick.store.hash == "2f04e33eeafeb9556442b0ecf413fcc1afa1132cb0522884f487dea2e383e7d3"
+    assert quick.store.hash == "b738857884766b6c7fe229138d7c70d7759eee719daa262383822be3819d3deb"
 
 
 def test_a_limit_makes_the_first_graphs_of_each_part(quick, tmp_path):
@@ -362,8 +362,8 @@ def test_a_limit_makes_the_first_graphs_of_each_part(quick, tmp_path):
 
 
 def test_every_dataset_has_a_store_of_its_own():
-    assert list(module.DATASETS) == ["TSP", "TSP-small", "TSP-concorde", "TSP-elkai"]
-    assert len({fingerprint(dataset.parameters) for dataset in module.DATASETS.values()}) == 4
+    assert list(module.DATASETS) == ["TSP", "TSP-small", "TSP-concorde", "TSP-elkai", "TSP-published"]
+    assert len({fingerprint(dataset.parameters) for dataset in module.DATASETS.values()}) == 5
 
 
 def test_statistics_of_another_dataset_are_refused(quick):

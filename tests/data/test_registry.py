@@ -33,5 +33,5 @@ def test_every_dataset_of_the_catalogue_is_there():
 
 
 def test_names():
-    with pytest.raises(DataError, match="ZINK: no such dataset. Did you mean ZINC"):
+    with pytest.raises(DataError, match=r"ZINK: no such dataset\. Did you mean ZINC"):
         open_dataset("ZINK", DataConfig())

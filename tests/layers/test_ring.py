@@ -130,7 +130,7 @@ def test_each_map_alone_is_in_the_layer_once():
         with torch.no_grad():
             weights(L, 0)[name].copy_(torch.randn(OUT, IN))
         expected = torch.einsum("oc,ijkl,ckl->oij", weights(L, 0)[name], T, h[:, 0])
-        (out,) = L(h, padding)
+        (out,) = L(h, padding, torch.ones(1, dtype=h.dtype), torch.zeros(OUT, dtype=h.dtype))
         torch.testing.assert_close(out[:, 0], expected, rtol=0, atol=1e-12)
         assert out.abs().max() > 0, name
 
