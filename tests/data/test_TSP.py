@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -255,8 +256,10 @@ def test_known_optima(name, optimum):
 
 def fake_concorde(folder, monkeypatch, body):
     """NOT Concorde: a script of that name on the PATH, which only shows that we write and read its file formats."""
-    program = folder / "concorde"
-    program.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
+    program, script = folder / "concorde", folder / "concorde.py"
+    script.write_text(f"import sys\n{body}\n")
+    # by way of a shell: the path of an interpreter after #! may have no spaces
+    program.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} \"$@\"\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
