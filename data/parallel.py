@@ -3,11 +3,13 @@
 import multiprocessing
 import os
 import threading
+import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
+from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from data.loader import ALL_CORES
@@ -19,6 +21,7 @@ WORKER_ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "GNN_PROCESS_SETTINGS": "off",
 }
+PATIENCE = 3.0  # seconds of work before other processes are started
 _work = None  # in a worker: the function it computes
 
 
@@ -26,12 +29,19 @@ def parallel_map(function, items, description, unit=" graphs", chunk=16, workers
     """function(item) of each item, in order, as they are ready, under a progress bar (none if there is no description).
 
     The function must be picklable: of a module, or a functools.partial of one. Results wait for their turn in bounded number,
-    so memory stays flat. Few items, or one worker, are computed in this process.
+    so memory stays flat. Starting workers takes seconds, so this process computes alone at first; a small task is done by then.
     """
-    items = list(items)
+    items, begin, libraries = list(items), time.monotonic(), ThreadpoolController()
     workers = min(workers or len(ALL_CORES or ()) or os.cpu_count(), -(-len(items) // chunk))
     with tqdm(total=len(items), desc=description, unit=unit, disable=True if description is None else None) as bar:
-        for result in map(function, items) if workers <= 1 else _in_processes(function, items, chunk, workers):
+        for i, item in enumerate(items):
+            if workers > 1 and time.monotonic() - begin > PATIENCE and len(items) - i > chunk:
+                for result in _in_processes(function, items[i:], chunk, workers):
+                    yield result
+                    bar.update()
+                return
+            with libraries.limit(limits=1):  # as in a worker: with more threads an eigenvector may come out another one
+                result = function(item)
             yield result
             bar.update()
 

@@ -6,7 +6,6 @@ Keys marked `identity: False` (folders, device, display) do not change the numbe
 
 import argparse
 import difflib
-import hashlib
 import json
 import types
 import typing
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from data.dataset import DataConfig
 from nets import NETS
+from train.naming import run_name
 from train.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -326,11 +326,3 @@ def changed_keys(old, new, prefix=""):
         elif old.get(key) != value:
             changed[prefix + key] = value
     return changed
-
-
-def run_name(stem, changed):
-    """T3-CSL-GCN-LapPE-L4, or T3-CSL-GCN-LapPE-L4+net.L=8 when keys differ from the file's."""
-    text = "".join(f"+{key}={value}" for key, value in sorted(changed.items())).replace("/", "_")
-    if len(text) > 80:
-        text = f"{text[:60]}...{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    return stem + text

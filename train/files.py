@@ -12,6 +12,10 @@ class RunError(Exception):
     """Something outside the training went wrong (disk, folder, files). The message says what and what to do."""
 
 
+class RunBusy(RunError):
+    """Another process is working on the same run."""
+
+
 def write_atomic(path, data):
     """Put `data` (bytes) at `path`. Whatever happens, `path` holds the old content or the new one, whole."""
     temporary = path.with_name(path.name + ".tmp")

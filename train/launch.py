@@ -4,12 +4,16 @@ import sys
 
 from data.download import DataError
 from data.packed import StoreError
-from train.files import DISK_ERRORS, RunError, explain
+from train.engine import BUSY
+from train.files import DISK_ERRORS, RunBusy, RunError, explain
 
 
 def launch(main):
     try:
         main()
+    except RunBusy as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BUSY)
     except (RunError, StoreError, DataError) as error:
         sys.exit(f"error: {error}")
     except OSError as error:  # a full or read-only disk where no one knew better what to say; anything else is a bug

@@ -12,7 +12,7 @@ import filelock
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
-from train.files import RunError, explain, read_json, write_atomic, write_json
+from train.files import RunBusy, RunError, explain, read_json, write_atomic, write_json
 
 
 class Run:
@@ -37,7 +37,7 @@ class Run:
             lock = filelock.FileLock(self.path / ".lock")
             lock.acquire(timeout=0)
         except filelock.Timeout:
-            raise RunError(f"{self.path}: another process is running this very run; wait for it or stop it") from None
+            raise RunBusy(f"{self.path}: another process is running this very run; wait for it or stop it") from None
         except OSError as error:
             raise RunError(explain(error, self.path)) from error
         try:

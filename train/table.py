@@ -1,10 +1,56 @@
-"""Rows of the papers' tables, paper beside ours, from result files."""
+"""The papers' tables, paper beside ours, from result files.
 
+    python -m train.table table3                     the table as text; also table2_ZINC, table6, ... as in script_reproduce/
+    python -m train.table table2_ZINC --dataset ZINC-redrawn --format markdown
+
+A row agrees with the paper when the means differ by at most twice the paper's standard deviation, or when Welch's t-test does not
+tell them apart (p >= 0.05). The best model is marked **, models within one of its standard deviations *, in both columns by the
+same rule.
+"""
+
+import argparse
 import csv
+import json
+import math
+import re
+import sys
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import fmean, pstdev, stdev
 
-PAPER = Path(__file__).resolve().parent.parent / "paper_tables" / "benchmarking_gnns"
+from scipy.stats import ttest_ind_from_stats
+
+from train.naming import QUICK, run_name
+
+ROOT = Path(__file__).resolve().parent.parent
+PAPER = ROOT / "paper_tables" / "benchmarking_gnns"
+N_RUNS = {
+    2: 4,
+    3: 100,
+    4: 4,
+    6: 10,
+    7: 4,
+    8: 4,
+}  # scores that the paper's mean and s.d. are of; 100 for CSL in Table 7 too
+TU_SEEDS = (41, 95)  # the paper's "seed 1" and "seed 2"
+LOWER_IS_BETTER = ("MAE",)
+KEYS = {
+    "format",
+    "row",
+    "name",
+    "seed",
+    "fold",
+    "status",
+    "select",
+    "metrics",
+    "params",
+    "epochs",
+    "epoch_time_s",
+    "total_time_hr",
+}
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# One row: the report of a main file
 
 
 def paper_rows(row):
@@ -32,33 +78,30 @@ def compare_row(row, results):
     lines = []
     for part in ("test", "train"):
         chosen = [r["metrics"][r["select"]][part] for r in done]
-        name = (
-            next((key for key in chosen[0] if key != "loss"), "")
-            if chosen
-            else paper.get(part, {}).get("metric", "metric")
-        )
+        name = metric_name(chosen[0]) if chosen else paper.get(part, {}).get("metric", "metric")
         printed = f"{paper[part]['mean']} ± {paper[part]['sd']}" if part in paper else "-"
-        unit = " (%)" if name.startswith(("accuracy", "Hits@")) else ""
+        unit = " (%)" if name == "accuracy" or name.startswith("Hits") else ""
         lines.append((f"{part} {name}{unit}", printed, spread([c[name] for c in chosen]) if chosen else "-"))
     test = paper.get("test", {})
     for what, key, digits in (("epochs", "epochs", 2), ("seconds an epoch", "epoch_time_s", 2)):
         lines.append((what, test.get(key) or "-", average([r[key] or 0 for r in done], digits) if done else "-"))
-    # the paper's total is that of one seed: all folds together
-    seeds = {r["seed"] for r in done}
-    lines.append(
-        (
-            "hours a seed",
-            test.get("total_time_hr") or "-",
-            f"{sum(r['total_time_hr'] for r in done) / len(seeds):.2f}" if done else "-",
-        )
-    )
+    lines.append(("hours a seed", test.get("total_time_hr") or "-", f"{hours_a_seed(done):.2f}" if done else "-"))
     lines.append(("parameters", test.get("params") or "-", ", ".join(sorted({str(r["params"]) for r in results}))))
     failed = [r for r in results if r["status"] != "ok"]
     if failed:
-        lines.append(
-            ("not finished", "", ", ".join(f"seed {r['seed']} fold {r['fold']}: {r['status']}" for r in failed))
-        )
+        words = (f"seed {r['seed']} fold {r['fold']}: {r['status']}" for r in failed)
+        lines.append(("not finished", "", ", ".join(words)))
     return lines
+
+
+def metric_name(values):
+    """The metric among {'loss': ..., 'accuracy': ...}: the first that is not the loss."""
+    return next((key for key in values if key != "loss"), "")
+
+
+def hours_a_seed(results):
+    """The paper's total time is that of one seed: all its folds together."""
+    return sum(r["total_time_hr"] for r in results) / len({r["seed"] for r in results})
 
 
 def row_report(config_name, row, results):
@@ -71,7 +114,254 @@ def row_report(config_name, row, results):
     )
     seeds, folds = sorted({r["seed"] for r in results}), sorted({r["fold"] for r in results})
     ours = f"ours (seed {', '.join(map(str, seeds))}; {len(folds)} fold{'s' * (len(folds) > 1)})"
-    lines = [("", "paper", ours), *compare_row(row, results)]
-    widths = [max(len(line[i]) for line in lines) for i in range(3)]
-    body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([title, "", *body])
+    return "\n".join([title, "", *aligned([("", "paper", ours), *compare_row(row, results)])])
+
+
+def aligned(lines):
+    """Rows of texts as lines with straight columns."""
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Result files
+
+
+def read_results(folders):
+    """(results, problems): all result.json below the folders; files that are none of ours are named, not used."""
+    results, problems = {}, []
+    found = [(folder, path) for folder in folders for path in sorted(Path(folder).rglob("result.json"))]
+    for folder, path in found:
+        if any(part.startswith("replaced-") or part == "quick" for part in path.relative_to(folder).parts):
+            continue
+        try:
+            result = json.loads(path.read_text())
+        except (ValueError, OSError) as error:
+            problems.append(f"{path}: not readable ({error})")
+            continue
+        if not isinstance(result, dict) or not KEYS.issubset(result) or result["format"] != 1:
+            problems.append(f"{path}: not a result of this project")
+            continue
+        key = (result["name"], result["seed"], result["fold"])
+        if key in results and results[key].get("finished", "") >= result.get("finished", ""):
+            continue  # a copy, or an older run
+        results[key] = result
+    return list(results.values()), problems
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The table
+
+
+def printed_lines(name):
+    """Lines of the paper's table for the test split, with those of the train split as line["train"]."""
+    match = re.fullmatch(r"table(\d)(?:_(\w+))?", name)
+    paths = list(PAPER.glob(f"table{match[1]}_*.csv")) if match else []
+    if not paths:
+        known = ", ".join(sorted(path.stem for path in (ROOT / "script_reproduce").glob("table*.sh")))
+        raise SystemExit(f"{name}: no such table. Known: {known}")
+    with open(paths[0], newline="") as file:
+        lines = [line for line in csv.DictReader(file) if match[2] in (None, line["dataset"])]
+    if not lines:
+        raise SystemExit(f"{name}: Table {match[1]} has no dataset {match[2]}")
+    train = {line["row_id"]: line for line in lines if line["split"] == "train"}
+    return [line | {"train": train.get(line["row_id"])} for line in lines if line["split"] == "test"]
+
+
+def configurations():
+    """{row: names of its configuration files}; a row that pools several models has one for each."""
+    files = {}
+    for path in sorted((ROOT / "configs").glob("*/*.json")):
+        files.setdefault(json.loads(path.read_text())["row"], []).append(path.stem)
+    return files
+
+
+def results_of(line, results, files, suffix=""):
+    """The results that belong to a line of the table; `suffix` is what the name of a changed configuration ends with."""
+    row, seed = re.fullmatch(r"(.*?)(?:-seed([12]))?", line["row_id"]).groups()
+    names = {name + suffix for name in files.get(row, ())}
+    found = [r for r in results if r["name"] in names and (suffix or r["row"] == row)]
+    return [r for r in found if seed is None or r["seed"] == TU_SEEDS[int(seed) - 1]]
+
+
+def scores(results, part):
+    return [v[metric_name(v)] for r in results if r["status"] == "ok" for v in [r["metrics"][r["select"]][part]]]
+
+
+def is_number(text):
+    return bool(text) and text != "-" and math.isfinite(float(text))
+
+
+def agreement(line, values, n_paper):
+    """(difference in units of the paper's s.d., "yes" or "no"), as texts."""
+    if not values or not is_number(line["mean"]):
+        return "", ""
+    mean, sd = float(line["mean"]), float(line["sd"] or 0)
+    difference = fmean(values) - mean
+    same = abs(difference) <= max(2 * sd, 5e-4)
+    if not same and len(values) > 1 and (sd or pstdev(values)):
+        same = ttest_ind_from_stats(mean, sd, n_paper, fmean(values), stdev(values), len(values), False).pvalue >= 0.05
+    units = f"{difference / sd:+.1f}" if sd else "0" if abs(difference) < 5e-4 else "inf"
+    return units, "yes" if same else "no"
+
+
+def marks(means_and_deviations, lower):
+    """'**' for the best, '*' for those within one of its standard deviations."""
+    known = [x for x in means_and_deviations if x is not None]
+    if not known:
+        return [""] * len(means_and_deviations)
+    best = (min if lower else max)(known)
+    marked = []
+    for x in means_and_deviations:
+        near = x is not None and abs(x[0] - best[0]) <= max(best[1], 1e-12)
+        marked.append("**" if x is not None and x[0] == best[0] else "*" if near else "")
+    return marked
+
+
+HEADER = (
+    "row", "test, paper", "test, ours", "Δ / s.d.", "agrees", "train, paper", "train, ours",
+    "epochs", "ours", "s / epoch", "ours", "hours", "ours", "parameters", "runs",
+)  # fmt: skip
+
+
+def make_table(name, results, suffix=""):
+    """Rows of texts under HEADER; with a suffix of the runs of changed configurations, which are not compared."""
+    lines, files = printed_lines(name), configurations()
+    number, lower = int(lines[0]["table"]), lines[0]["metric"].startswith(LOWER_IS_BETTER)
+    own = [results_of(line, results, files, suffix) for line in lines]
+    values = [scores(found, "test") for found in own]
+    paper_marks = marks([number_pair(line) for line in lines], lower)
+    our_marks = marks([(fmean(v), pstdev(v)) if v else None for v in values], lower)
+    rows = []
+    for line, found, test, pm, om in zip(lines, own, values, paper_marks, our_marks, strict=True):
+        n_paper = 100 if line["dataset"] == "CSL" else N_RUNS[number]
+        train, done = scores(found, "train"), [r for r in found if r["status"] == "ok"]
+        difference, agrees = ("", "") if suffix else agreement(line, test, n_paper)
+        rows.append(
+            (
+                line["row_id"],
+                printed(line) + pm,
+                ours(found, test) + om,
+                difference,
+                agrees,
+                printed(line["train"]),
+                spread(train) if train else "-",
+                line["epochs"] or "-",
+                average([r["epochs"] for r in done], 2) if done else "-",
+                line["epoch_time_s"] or "-",
+                average([r["epoch_time_s"] or 0 for r in done], 2) if done else "-",
+                line["total_time_hr"] or "-",
+                f"{hours_a_seed(done):.2f}" if done else "-",
+                parameters(line, found),
+                f"{len(found)} of {n_paper}",
+            )
+        )
+    return rows
+
+
+def number_pair(line):
+    return (float(line["mean"]), float(line["sd"] or 0)) if is_number(line["mean"]) else None
+
+
+def printed(line):
+    if line is None:
+        return "-"
+    return f"{line['mean']} ± {line['sd']}" if is_number(line["mean"]) else line["status"] or "-"
+
+
+def ours(found, test):
+    """mean ± s.d.; with the number of runs that ended otherwise, or just how they ended."""
+    if not found:
+        return "-"
+    others = sorted({r["status"] for r in found} - {"ok"})
+    if not test:
+        return ", ".join(others)
+    return spread(test) + (f" ({len(found) - len(test)} {', '.join(others)})" if others else "")
+
+
+def parameters(line, found):
+    counted = sorted({r["params"] for r in found})
+    if not counted or [line["params"]] == [str(n) for n in counted]:
+        return line["params"]
+    return f"{line['params']} (ours {', '.join(map(str, counted))})"
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Formats
+
+
+def as_text(title, rows):
+    return "\n".join([title, "", *aligned([HEADER, *rows])])
+
+
+def as_markdown(title, rows):
+    lines = [HEADER, ["---"] * len(HEADER), *(tuple(cell.replace("*", "\\*") for cell in row) for row in rows)]
+    return "\n".join([f"**{title}**", "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def as_csv(title, rows):
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
+    return text.getvalue().rstrip("\n")
+
+
+def as_latex(title, rows):
+    def escape(cell):
+        cell = re.sub(r"([_%&#])", r"\\\1", cell).replace("±", r"$\pm$").replace("Δ", r"$\Delta$")
+        bold = cell.endswith("**")
+        return rf"\textbf{{{cell[:-2]}}}" if bold else rf"\emph{{{cell[:-1]}}}" if cell.endswith("*") else cell
+
+    body = [" & ".join(map(escape, row)) + r" \\" for row in rows]
+    head = " & ".join(map(escape, HEADER)) + r" \\"
+    columns = "l" + "r" * (len(HEADER) - 1)
+    return "\n".join(
+        [
+            f"% {title}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            head,
+            r"\hline",
+            *body,
+            r"\hline",
+            r"\end{tabular}",
+        ]
+    )
+
+
+FORMATS = {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m train.table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", help="table3, table2_ZINC, ...: the scripts of script_reproduce/")
+    parser.add_argument("--format", choices=FORMATS, default="text")
+    parser.add_argument("--quick", action="store_true", help="the runs of QUICK=1")
+    parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
+    parser.add_argument(
+        "--out_dir",
+        nargs="+",
+        type=Path,
+        default=[ROOT / "out", ROOT / "results"],
+        help="folders with result files (out, results)",
+    )
+    arguments = parser.parse_args(argv)
+    changed = {"dataset": arguments.dataset} if arguments.dataset else {}
+    changed |= QUICK if arguments.quick else {}
+    results, problems = read_results(arguments.out_dir)
+    rows = make_table(arguments.name, results, run_name("", changed))
+    number = arguments.name.removeprefix("table").split("_")[0]
+    title = f"Table {number} of Benchmarking Graph Neural Networks"
+    if changed:
+        title += f"; ours with {', '.join(f'{key}={value}' for key, value in changed.items())}: not the paper's, not comparable"
+    print(FORMATS[arguments.format](title, rows))
+    for problem in problems:
+        print(f"left out: {problem}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -259,7 +259,7 @@ def fake_concorde(folder, monkeypatch, body):
     program, script = folder / "concorde", folder / "concorde.py"
     script.write_text(f"import sys\n{body}\n")
     # by way of a shell: the path of an interpreter after #! may have no spaces
-    program.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} \"$@\"\n")
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 

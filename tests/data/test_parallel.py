@@ -6,7 +6,14 @@ from functools import partial
 
 import pytest
 
+from data import parallel
 from data.parallel import parallel_map
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Workers are started before the first item."""
+    monkeypatch.setattr(parallel, "PATIENCE", -1)
 
 
 def square(x):
@@ -23,22 +30,33 @@ def fail(kind, x):
     return x
 
 
-def test_results_come_in_order_from_several_processes():
+def test_results_come_in_order_from_several_processes(at_once):
     results = list(parallel_map(square, range(40), None, chunk=4, workers=2))
     assert [value for value, _ in results] == [x * x for x in range(40)]
     processes = {process for _, process in results}
     assert len(processes) == 2 and os.getpid() not in processes
 
 
-def test_one_worker_or_few_items_stay_in_this_process():
+def test_one_worker_or_few_items_stay_in_this_process(at_once):
     assert {process for _, process in parallel_map(square, range(3), None, workers=1)} == {os.getpid()}
     assert {process for _, process in parallel_map(square, range(3), None, chunk=16, workers=2)} == {os.getpid()}
     assert list(parallel_map(square, [], None)) == []
 
 
 @pytest.mark.parametrize(("kind", "error", "message"), [("raises", ValueError, "five"), ("dies", RuntimeError, "died")])
-def test_failures_reach_the_caller(kind, error, message):
+def test_failures_reach_the_caller(at_once, kind, error, message):
     before = dict(os.environ)
     with pytest.raises(error, match=message):
         list(parallel_map(partial(fail, kind), range(20), None, chunk=2, workers=2))
     assert dict(os.environ) == before
+
+
+def test_a_small_task_is_done_before_workers_would_have_started():
+    assert {process for _, process in parallel_map(square, range(40), None, chunk=4, workers=2)} == {os.getpid()}
+
+
+def test_a_long_task_is_handed_over_in_the_middle(monkeypatch):
+    monkeypatch.setattr(parallel, "PATIENCE", 0.2)  # the first item takes longer
+    results = list(parallel_map(square, range(40), None, chunk=4, workers=2))
+    assert [value for value, _ in results] == [x * x for x in range(40)]
+    assert results[0][1] == os.getpid() and os.getpid() not in {process for _, process in results[1:]}

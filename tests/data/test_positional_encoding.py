@@ -4,7 +4,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from data.positional_encoding import laplacian_eigenvectors
+from data import parallel
+from data.CSL import CSL
+from data.dataset import DataConfig
+from data.positional_encoding import laplacian_eigenvectors, with_laplacian_encoding
 
 
 def edges_of(graph):
@@ -88,3 +91,13 @@ def test_large_and_small_agree_on_a_connected_graph(monkeypatch):
     small = laplacian_eigenvectors(50, *edges_of(graph), 4)
     monkeypatch.setattr("data.positional_encoding.DENSE_UP_TO", 10)
     np.testing.assert_allclose(np.abs(laplacian_eigenvectors(50, *edges_of(graph), 4)), np.abs(small), atol=1e-5)
+
+
+def test_encodings_do_not_depend_on_who_computes_them(tmp_path, monkeypatch):
+    """CSL has eigenvalues of multiplicity 2: any rotation would be as good, but it must always be the same."""
+    encodings = []
+    for name, patience, workers in (("alone", 1e9, 1), ("handed over", -1, 2)):
+        monkeypatch.setattr(parallel, "PATIENCE", patience)
+        store = CSL(DataConfig(store_dir=str(tmp_path / name))).store
+        encodings.append(with_laplacian_encoding(store, 20, workers=workers).column("node.pos_enc"))
+    assert np.array_equal(*encodings)

@@ -1,0 +1,33 @@
+# Sourced by every script of this folder. A script lists its rows and ends with `run_table NAME`:
+#
+#   seeds 41 95      the seeds of the rows that follow
+#   row NAME         one row of the paper's table: a file of configs/ (python -m train.rows lists them all)
+#
+# JOBS=n       runs at once on the CPU (1); with GPUs one run a GPU
+# QUICK=1      a tiny part of the data, two epochs, one seed: does everything work?
+# DATASET=NAME another dataset for the rows, such as ZINC-redrawn: not the paper's data, and marked as such
+# OUT=FOLDER   where the runs are kept (out)
+#
+# In the foreground, without questions. Interrupted and started again, only what is missing is run. A run that fails is reported
+# at the end and does not stop the others.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+rows=()
+current_seeds=41,95,12,35
+
+seeds() { current_seeds=$(IFS=,; echo "$*"); }
+
+row() { rows+=("$1 $current_seeds"); }
+
+run_table() {
+  local name=$1 status=0 folders=("${OUT:-$root/out}" "$root/results")
+  bash "$root/install.sh" requirements.txt
+  cd "$root"
+  printf '%s\n' "${rows[@]}" | .venv/bin/python -m train.reproduce "$name" || status=$?
+  if [ "$status" -gt 1 ]; then return "$status"; fi
+  local options=()
+  if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); fi
+  if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folders=("${OUT:-$root/out}/quick"); fi
+  .venv/bin/python -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "${folders[@]}"
+  return "$status"
+}

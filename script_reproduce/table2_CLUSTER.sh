@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Table 2, CLUSTER: node classification, 4 seeds a row.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+seeds 41 95 12 35
+row T2-CLUSTER-MLP-L4
+row T2-CLUSTER-GCN-L4
+row T2-CLUSTER-GCN-L16
+row T2-CLUSTER-GraphSage-L4
+row T2-CLUSTER-GraphSage-L16
+row T2-CLUSTER-MoNet-L4
+row T2-CLUSTER-MoNet-L16
+row T2-CLUSTER-GAT-L4
+row T2-CLUSTER-GAT-L16
+row T2-CLUSTER-GatedGCN-L4
+row T2-CLUSTER-GatedGCN-L16
+row T2-CLUSTER-GatedGCN-PE-L16
+row T2-CLUSTER-GIN-L4
+row T2-CLUSTER-GIN-L16
+row T2-CLUSTER-RingGNN-L2-100k
+row T2-CLUSTER-RingGNN-L2-500k
+row T2-CLUSTER-RingGNN-L8-500k
+row T2-CLUSTER-3WLGNN-L3-100k
+row T2-CLUSTER-3WLGNN-L3-500k
+row T2-CLUSTER-3WLGNN-L8-500k
+
+run_table table2_CLUSTER

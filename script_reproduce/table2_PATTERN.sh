@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Table 2, PATTERN: node classification, 4 seeds a row.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+seeds 41 95 12 35
+row T2-PATTERN-MLP-L4
+row T2-PATTERN-GCN-L4
+row T2-PATTERN-GCN-L16
+row T2-PATTERN-GraphSage-L4
+row T2-PATTERN-GraphSage-L16
+row T2-PATTERN-MoNet-L4
+row T2-PATTERN-MoNet-L16
+row T2-PATTERN-GAT-L4
+row T2-PATTERN-GAT-L16
+row T2-PATTERN-GatedGCN-L4
+row T2-PATTERN-GatedGCN-L16
+row T2-PATTERN-GatedGCN-PE-L16
+row T2-PATTERN-GIN-L4
+row T2-PATTERN-GIN-L16
+row T2-PATTERN-RingGNN-L2-100k
+row T2-PATTERN-RingGNN-L2-500k
+row T2-PATTERN-RingGNN-L8-500k
+row T2-PATTERN-3WLGNN-L3-100k
+row T2-PATTERN-3WLGNN-L3-500k
+row T2-PATTERN-3WLGNN-L8-500k
+
+run_table table2_PATTERN

@@ -1,0 +1,125 @@
+"""Jobs are done once, in an order that respects what they need; failures stay with the job; a stop loses nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from train import engine
+from train.engine import BUSY, Job, LocalEngine, Slots, duration
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(engine, "POLL", 0.02)
+    monkeypatch.setattr(engine, "RETRY", 0.3)
+
+
+def job(folder, name, code="", **options):
+    """A job that runs `code`, notes that it ran, and writes its result."""
+    result = folder / f"{name}.result"
+    program = f"{textwrap.dedent(code)}\nopen({str(folder / 'ran')!r}, 'a').write({name!r} + chr(10))\nopen({str(result)!r}, 'w')"
+    return Job(name, ("-c", program), (result,), folder / "logs" / f"{name}.log", **options)
+
+
+def ran(folder):
+    path = folder / "ran"
+    return path.read_text().split() if path.exists() else []
+
+
+def test_all_jobs_are_done_once_and_finished_ones_are_skipped(tmp_path):
+    jobs = [job(tmp_path, f"j{i}") for i in range(5)]
+    jobs[2].results[0].touch()
+    state = LocalEngine(2).run(jobs)
+    assert sorted(ran(tmp_path)) == ["j0", "j1", "j3", "j4"] and state.skipped == ["j2"] and not state.failed
+    again = LocalEngine(2).run(jobs)
+    assert len(ran(tmp_path)) == 4 and len(again.skipped) == 5
+    assert "5 of 5 done" in again.line()
+
+
+def test_no_more_jobs_at_once_than_slots(tmp_path):
+    code = f"""
+    import os, time
+    path = {str(tmp_path)!r} + "/alive-" + str(os.getpid())
+    open(path, "w"); time.sleep(0.2)
+    alive = len([n for n in os.listdir({str(tmp_path)!r}) if n.startswith("alive")])
+    open({str(tmp_path / "counts")!r}, "a").write(str(alive) + " "); os.remove(path)
+    """
+    LocalEngine(2).run([job(tmp_path, f"j{i}", code) for i in range(5)])
+    counts = [int(n) for n in (tmp_path / "counts").read_text().split()]
+    assert max(counts) == 2
+
+
+def test_a_failed_job_is_reported_with_its_last_words_and_stops_only_what_needs_it(tmp_path):
+    bad = job(tmp_path, "bad", "import sys; print('about to fail'); sys.exit(3)")
+    state = LocalEngine(1).run([bad, job(tmp_path, "child", needs=("bad",)), job(tmp_path, "other")])
+    assert set(state.failed) == {"bad", "child"} and state.done == ["other"]
+    assert "exit code 3" in state.failed["bad"] and "about to fail" in state.failed["bad"]
+    assert state.failed["child"] == "needs bad, which failed"
+
+
+def test_a_killed_job_and_one_without_its_result_have_failed(tmp_path):
+    killed = job(tmp_path, "killed", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    silent = Job("silent", ("-c", "pass"), (tmp_path / "never",), tmp_path / "silent.log")
+    state = LocalEngine(1).run([killed, silent])
+    assert "SIGKILL" in state.failed["killed"] and "exit code 0" in state.failed["silent"]
+
+
+def test_a_job_waits_for_what_it_needs_and_may_choose_by_it(tmp_path):
+    first = [job(tmp_path, f"inner{i}") for i in range(2)]
+    last = job(tmp_path, "outer")
+    chosen = Job("outer", lambda: last.command if len(ran(tmp_path)) == 2 else ("-c", "raise SystemExit(9)"),
+                 last.results, last.log, needs=("inner0", "inner1"))  # fmt: skip
+    state = LocalEngine(3).run([chosen, *first])
+    assert not state.failed and ran(tmp_path)[-1] == "outer"
+
+
+def test_a_busy_run_is_waited_for(tmp_path):
+    """Another process holds the run: its exit code says so, and it is tried again until the result is there."""
+    busy = Job("busy", ("-c", f"raise SystemExit({BUSY})"), (tmp_path / "result",), tmp_path / "busy.log")
+    threading.Timer(0.8, (tmp_path / "result").touch).start()
+    state = LocalEngine(1).run([busy])
+    assert state.skipped == ["busy"] and not state.failed
+
+
+def test_threads_and_gpus_are_shared_out(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = len(os.sched_getaffinity(0))
+    assert Slots(1).environment(None)["OMP_NUM_THREADS"] == str(cores)
+    assert Slots(2 * cores).environment(None)["OMP_NUM_THREADS"] == "1"
+    two = Slots(gpus=[0, 1])
+    assert two.free == [0, 1] and two.environment(1)["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+STOPPED = """
+import sys
+from pathlib import Path
+from train.engine import Job, LocalEngine
+folder = Path(sys.argv[1])
+LocalEngine(1).run([Job("long", ("-c", sys.argv[2], folder), (folder / "never",), folder / "log")])
+"""
+LONG_JOB = """
+import pathlib, signal, sys, time
+folder = pathlib.Path(sys.argv[1])
+signal.signal(signal.SIGTERM, lambda *_: ((folder / "saved").touch(), sys.exit(1)))
+(folder / "on").touch()
+time.sleep(60)
+"""
+
+
+def test_ctrl_c_lets_the_runs_save_their_state(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", STOPPED, tmp_path, LONG_JOB], stderr=subprocess.PIPE)
+    while not (tmp_path / "on").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode != 0 and (tmp_path / "saved").exists()
+
+
+def test_durations():
+    assert [duration(s) for s in (40, 600, 12600)] == ["40 s", "10 min", "3.5 h"]

@@ -1,0 +1,129 @@
+"""The scripts of script_reproduce/: every row of the paper's tables is in one of them, and they run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from train.reproduce import find_row, make_engine, make_jobs, read_lines
+from train.rows import WITHOUT_CONFIG, config_files, printed_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted(path for path in (ROOT / "script_reproduce").glob("table*.sh"))
+
+
+def rows_of(script):
+    """[(row, seeds)] as bash itself expands the script, without running anything."""
+    quiet = 'run_table() { printf "%s\\n" "${rows[@]}"; }'
+    text = script.read_text().replace("\nrun_table", f"\n{quiet}\nrun_table")
+    done = subprocess.run(
+        ["bash", "-c", text, str(script)], cwd=script.parent, capture_output=True, text=True, check=True
+    )
+    return read_lines(done.stdout)
+
+
+def test_every_row_with_a_configuration_is_in_a_script():
+    in_scripts = {row for script in SCRIPTS for row, _ in rows_of(script)}
+    wanted = {path.stem for row, paths in config_files().items() if row in printed_rows() for path in paths}
+    assert in_scripts == wanted
+    assert set(printed_rows()) - set(WITHOUT_CONFIG) <= set(config_files())
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
+def test_seeds_and_names(script):
+    number = script.stem.removeprefix("table").split("_")[0]
+    n_seeds = {"6": 2}.get(number, 20 if "CSL" in script.stem or number == "3" else 4)
+    for row, seeds in rows_of(script):
+        assert row.startswith(f"T{number}-") and len(seeds) == len(set(seeds)) == n_seeds
+    assert re.search(rf"^run_table {script.stem}$", script.read_text(), re.MULTILINE)
+
+
+def test_jobs_of_a_row(tmp_path):
+    (job,) = make_jobs([("T3-CSL-GCN-LapPE-L4", [41])], tmp_path)
+    assert [path.parent.name for path in job.results] == [f"fold_{f}" for f in range(5)]
+    assert job.results[0].parts[-5:-1] == ("CSL", "T3-CSL-GCN-LapPE-L4", "seed_41", "fold_0")
+    (quick,) = make_jobs([("T6-DD-GCN-L4", [41, 95])], tmp_path, quick=True)
+    assert len(quick.results) == 1 and "T6-DD-GCN-L4+data.limit=8+train.epochs=2" in str(quick.results[0])
+    (own,) = make_jobs([("T2-ZINC-GCN-L4", [41])], tmp_path, dataset="ZINC-redrawn")
+    assert "ZINC-redrawn/T2-ZINC-GCN-L4+dataset=ZINC-redrawn" in str(own.results[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("T3-CSL-GCN-LapPE-L4", "line 1"), ("x 41,a", "expected a row and its seeds")]
+)
+def test_lines_that_are_no_rows(text, message):
+    with pytest.raises(SystemExit, match=message):
+        read_lines(text)
+    with pytest.raises(SystemExit, match=r"python -m train\.rows"):
+        find_row("T3-CSL-GCM")
+
+
+def test_bad_settings(monkeypatch):
+    monkeypatch.setenv("JOBS", "0")
+    with pytest.raises(SystemExit, match="JOBS=0: expected a positive number"):
+        make_engine()
+    monkeypatch.setenv("JOBS", "2")
+    monkeypatch.setenv("ENGINE", "slurm")
+    with pytest.raises(SystemExit, match="ENGINE=slurm: expected local"):
+        make_engine()
+
+
+def reproduce(env, lines, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "train.reproduce", "table3"],
+        cwd=ROOT,
+        env=env | more,
+        input=lines,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_runs_are_made_failures_reported_and_nothing_is_run_twice(child_env, tmp_path):
+    env = child_env | {"QUICK": "1", "OUT": str(tmp_path), "JOBS": "2"}
+    lines = "T3-CSL-MLP-LapPE-L4 41\nT3-CSL-GCN-LapPE-L4 41\n"
+    done = reproduce(env, lines)
+    assert done.returncode == 0 and "2 of 2 done, 0 running, 0 failed" in done.stderr, done.stderr
+    results = sorted((tmp_path / "quick").rglob("result.json"))
+    assert len(results) == 2 and all(json.loads(path.read_text())["status"] == "ok" for path in results)
+    times = [path.stat().st_mtime_ns for path in results]
+    results[1].with_name("checkpoint.pt").unlink()
+    (results[0].with_name("result.json")).unlink()
+    results[0].with_name("checkpoint.pt").write_bytes(b"damaged")
+    again = reproduce(env, lines)
+    assert again.returncode == 1 and "1 failed" in again.stderr and "start this run again with --force" in again.stderr
+    assert results[1].stat().st_mtime_ns == times[1]
+
+
+def test_two_scripts_at_once_do_each_run_once(child_env, tmp_path):
+    env = child_env | {"QUICK": "1", "OUT": str(tmp_path)}
+    lines = "T3-CSL-MLP-LapPE-L4 41\nT3-CSL-MLP-none-L4 41\n"
+    words = [sys.executable, "-m", "train.reproduce", "table3"]
+    both = [
+        subprocess.Popen(words, cwd=ROOT, env=env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    texts = [process.communicate(lines)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], texts
+    for path in (tmp_path / "quick").rglob("metrics.jsonl"):
+        assert len(path.read_text().splitlines()) == 2  # two epochs, once
+    assert len(list((tmp_path / "quick").rglob("result.json"))) == 2
+
+
+def test_a_script_from_the_shell_ends_with_its_table(child_env, tmp_path):
+    if not (ROOT / ".venv").exists():
+        pytest.skip("needs the environment that install.sh makes")
+    script = tmp_path / "table3.sh"
+    text = (ROOT / "script_reproduce/table3.sh").read_text()
+    text = re.sub(r"(?m)^row (?!T3-CSL-MLP-LapPE-L4$).*\n", "", text)
+    script.write_text(text.replace('$(dirname "${BASH_SOURCE[0]}")', str(ROOT / "script_reproduce")))
+    env = child_env | {"QUICK": "1", "OUT": str(tmp_path / "out")}
+    done = subprocess.run(["bash", str(script)], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Table 3 of Benchmarking" in done.stdout and "1 of 1 done" in done.stderr
+    assert re.search(r"T3-CSL-MLP-LapPE-L4 .*1 of 100", done.stdout)
+    assert os.path.exists(tmp_path / "out/quick/CSL")

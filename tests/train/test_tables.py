@@ -1,0 +1,142 @@
+"""Whole tables: arithmetic on hand-made result files, formats, and files that do not belong there."""
+
+import csv
+import io
+import json
+
+import pytest
+from scipy.stats import ttest_ind
+
+from train import table
+from train.table import agreement, make_table, marks, read_results
+
+
+def result(row, seed, value, fold=0, name=None, status="ok", train=100.0, metric="accuracy", **more):
+    metrics = {"last": {part: {"loss": 0.0, metric: v} for part, v in (("test", value), ("train", train))}}
+    return {
+        "format": 1, "row": row, "name": name or row, "seed": seed, "fold": fold, "status": status, "select": "last",
+        "metrics": metrics if status == "ok" else None, "params": 103847, "epochs": 100 + seed, "epoch_time_s": 0.5,
+        "total_time_hr": 0.1, **more,
+    }  # fmt: skip
+
+
+def save(folder, *results):
+    for i, r in enumerate(results):
+        path = folder / f"run{i}" / "result.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(r))
+
+
+def row_of(rows, name):
+    return dict(zip(range(len(table.HEADER)), next(row for row in rows if row[0] == name), strict=True))
+
+
+def test_mean_and_deviation_over_seeds_and_folds():
+    results = [result("T3-CSL-GIN-LapPE-L4", seed, value, fold) for seed, fold, value in
+               ((0, 0, 100), (0, 1, 96), (1, 0, 100), (1, 1, 100))]  # fmt: skip
+    row = row_of(make_table("table3", results), "T3-CSL-GIN-LapPE-L4")
+    assert row[1].startswith("99.333 ± 1.333") and row[2].startswith("99.000 ± 1.732")
+    assert row[3] == "-0.2" and row[4] == "yes"  # -0.333 / 1.333
+    assert row[8] == "100.50" and row[10] == "0.50" and row[12] == "0.20" and row[14] == "4 of 100"
+
+
+def test_missing_diverged_and_out_of_memory():
+    results = [
+        result("T3-CSL-GCN-LapPE-L4", 0, None, status="Diverged"),
+        result("T3-CSL-GAT-LapPE-L4", 0, None, status="OOM"),
+        result("T3-CSL-GAT-LapPE-L4", 1, 99.0),
+    ]
+    rows = make_table("table3", results)
+    assert row_of(rows, "T3-CSL-GCN-LapPE-L4")[2] == "Diverged"
+    assert row_of(rows, "T3-CSL-GAT-LapPE-L4")[2].startswith("99.000 ± 0.000 (1 OOM)")
+    assert row_of(rows, "T3-CSL-MLP-LapPE-L4")[2] == "-"
+
+
+def test_a_row_that_pools_models_takes_all_of_them():
+    results = [result("T3-CSL-MP-GNNs-none-L4", 0, 10.0, name=f"T3-CSL-{m}-none-L4") for m in ("GCN", "GIN", "MLP")]
+    assert row_of(make_table("table3", results), "T3-CSL-MP-GNNs-none-L4")[14] == "3 of 100"
+
+
+def test_the_two_seeds_of_table_6_are_two_rows():
+    results = [result("T6-ENZYMES-MLP-L4", seed, value) for seed, value in ((41, 50.0), (95, 60.0))]
+    rows = make_table("table6", results)
+    assert row_of(rows, "T6-ENZYMES-MLP-L4-seed1")[2].startswith("50.000")
+    assert row_of(rows, "T6-ENZYMES-MLP-L4-seed2")[2].startswith("60.000")
+
+
+def test_another_dataset_is_never_taken_for_the_papers():
+    own = [result(None, 41, 0.4, name="T2-ZINC-GCN-L4+dataset=ZINC-redrawn", metric="MAE")]
+    assert row_of(make_table("table2_ZINC", own), "T2-ZINC-GCN-L4")[2] == "-"
+    row = row_of(make_table("table2_ZINC", own, "+dataset=ZINC-redrawn"), "T2-ZINC-GCN-L4")
+    assert row[2].startswith("0.400") and row[4] == ""
+
+
+def line(mean, sd):
+    return {"mean": mean, "sd": sd}
+
+
+def test_agreement():
+    assert agreement(line("10.0", "1.0"), [11.9], 4) == ("+1.9", "yes")
+    assert agreement(line("10.0", "1.0"), [12.1], 4) == ("+2.1", "no")  # one run: no test
+    assert agreement(line("10.000", "0.000"), [10.0, 10.0], 4) == ("0", "yes")
+    assert agreement(line("100.000", "0.000"), [99.0, 99.0], 4) == ("inf", "no")
+    assert agreement(line("10.0", "1.0"), [], 4) == ("", "")
+
+
+def test_welch_decides_where_the_deviation_of_ours_is_large():
+    """Against scipy's own test of the two samples."""
+    ours = [14.0, 8.0, 17.0, 11.0]
+    paper = [9.0, 11.0, 9.0, 11.0]
+    # the paper's s.d. as s.d. of a sample: 1.1547; the mean of ours is 2.5, more than 2 s.d., away
+    p = ttest_ind(paper, ours, equal_var=False).pvalue
+    assert p > 0.05 and agreement(line("10.0", "1.1547"), ours, 4)[1] == "yes"
+    near = [12.4, 12.5, 12.6, 12.5]
+    assert agreement(line("10.0", "1.1547"), near, 4)[1] == "no"
+
+
+def test_marks():
+    assert marks([(90.0, 1.0), (91.0, 0.5), (90.6, 3.0), None], lower=False) == ["", "**", "*", ""]
+    assert marks([(0.4, 0.1), (0.3, 0.05)], lower=True) == ["", "**"]
+    assert marks([None], lower=False) == [""]
+
+
+def test_foreign_and_damaged_files_are_named_and_left_out(tmp_path, capsys):
+    save(tmp_path, result("T3-CSL-GCN-LapPE-L4", 1, 100.0), {"something": "else"})
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad/result.json").write_text('{"format": 1, "ro')
+    (tmp_path / "quick/a").mkdir(parents=True)
+    (tmp_path / "quick/a/result.json").write_text(json.dumps(result("T3-CSL-GCN-LapPE-L4", 2, 0.0)))
+    results, problems = read_results([tmp_path])
+    assert len(results) == 1 and len(problems) == 2
+    assert table.main(["table3", "--out_dir", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "1 of 100" in printed.out and "bad/result.json: not readable" in printed.err
+
+
+def test_of_two_copies_of_a_run_the_newer_counts(tmp_path):
+    old = result("T3-CSL-GCN-LapPE-L4", 1, 90.0, finished="2025-01-01T00:00:00+00:00")
+    save(tmp_path, old, result("T3-CSL-GCN-LapPE-L4", 1, 95.0, finished="2025-02-01T00:00:00+00:00"), old)
+    (found,), _ = read_results([tmp_path])
+    assert found["metrics"]["last"]["test"]["accuracy"] == 95.0
+
+
+@pytest.mark.parametrize("form", table.FORMATS)
+def test_formats(tmp_path, capsys, form):
+    save(tmp_path, result("T3-CSL-GCN-LapPE-L4", 1, 100.0))
+    table.main(["table3", "--out_dir", str(tmp_path), "--format", form])
+    text = capsys.readouterr().out
+    assert "T3-CSL-GCN-LapPE-L4" in text and "100.000" in text
+    if form == "csv":
+        rows = list(csv.reader(io.StringIO(text)))
+        assert {len(row) for row in rows} == {len(table.HEADER)} and len(rows) == 17
+    if form == "latex":
+        body = text.split("\\hline")[2]
+        assert {part.count("&") for part in body.strip().splitlines()} == {len(table.HEADER) - 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("table9", "no such table"), ("zinc", "Known: table2_CIFAR10"), ("table3_ZINC", "no dataset")]
+)
+def test_unknown_tables(name, message):
+    with pytest.raises(SystemExit, match=message):
+        table.main([name])

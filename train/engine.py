@@ -1,0 +1,197 @@
+"""Many runs at once, on this machine: what is finished is skipped, what fails is reported, what others run is waited for.
+
+A job is a command that leaves result files. `LocalEngine` starts as many as there are slots: one a GPU, or several processes on the
+CPU. Nothing is kept in memory that is not on the disk: stopped at any moment and started again, only what is missing is done.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
+POLL = 0.2  # seconds between looks at the running processes
+RETRY = 10.0  # seconds before a busy run is tried again
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command (words after `python`), and the files it leaves when it is done.
+
+    `needs` are names of jobs that must be done before. `command` may be a function without arguments, called when they are: a
+    choice among their results.
+    """
+
+    name: str
+    command: tuple | Callable
+    results: tuple
+    log: Path
+    needs: tuple = ()
+    cpus: int = 1
+    gpus: int = 0
+
+    def done(self):
+        return all(Path(path).exists() for path in self.results)
+
+    def words(self):
+        return [sys.executable, *map(str, self.command() if callable(self.command) else self.command)]
+
+
+@dataclass
+class State:
+    """What has become of the jobs, by name."""
+
+    total: int
+    done: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+    running: list = field(default_factory=list)
+    failed: dict = field(default_factory=dict)  # name -> the end of its log
+    started: float = field(default_factory=time.monotonic)
+
+    def line(self):
+        finished = len(self.done) + len(self.skipped)
+        left = self.total - finished - len(self.failed)
+        text = f"{finished} of {self.total} done, {len(self.running)} running, {len(self.failed)} failed"
+        if self.done and left:
+            seconds = (time.monotonic() - self.started) / len(self.done) * left
+            text += f", about {duration(seconds)} left"
+        return text
+
+
+def duration(seconds):
+    """'40 s', '12 min', '3.5 h'."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Display:
+    """One line that stays up to date on a terminal; elsewhere a line whenever something ended, and one a minute."""
+
+    def __init__(self, name, stream=None):
+        self.name, self.stream = name, stream or sys.stderr
+        self.terminal, self.last, self.shown = self.stream.isatty(), "", 0.0
+
+    def __call__(self, state, force=False):
+        text = f"{self.name}: {state.line()}"
+        if self.terminal:
+            running = (
+                f" ({', '.join(state.running[:2])}{', …' if len(state.running) > 2 else ''})" if state.running else ""
+            )
+            print(f"\r\x1b[2K{text}{running}"[:160], end="", file=self.stream, flush=True)
+        elif force or time.monotonic() - self.shown > 60:
+            if text != self.last:
+                print(text, file=self.stream, flush=True)
+            self.last, self.shown = text, time.monotonic()
+
+    def close(self, state):
+        self(state, force=True)
+        if self.terminal:
+            print(file=self.stream)
+
+
+class Slots:
+    """Places for processes: the numbers of the GPUs, or None for each of `jobs` on the CPU."""
+
+    def __init__(self, jobs=None, gpus=None):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.free = list(gpus) if gpus else [None] * (jobs or 1)
+        self.threads = max(1, cores // len(self.free))
+
+    def environment(self, slot):
+        """Threads are shared out evenly, so that runs do not wait for each other's cores; a run sees one GPU."""
+        values = {**os.environ}
+        values.setdefault("OMP_NUM_THREADS", str(self.threads))
+        if slot is not None:
+            values["CUDA_VISIBLE_DEVICES"] = str(slot)
+        return values
+
+
+class LocalEngine:
+    def __init__(self, jobs=None, gpus=None):
+        self.slots = Slots(jobs, gpus)
+
+    def run(self, jobs, display=lambda state, force=False: None):
+        """Do all jobs; returns the State. Ctrl-C stops the running ones in order and raises KeyboardInterrupt."""
+        state = State(total=len(jobs))
+        waiting, running, later = [], {}, {}
+        for job in jobs:
+            (state.skipped if job.done() else waiting).append(job.name if job.done() else job)
+        try:
+            while waiting or running:
+                self._start(waiting, running, later, state)
+                self._collect(waiting, running, later, state, display)
+                display(state)
+                time.sleep(POLL)
+        except BaseException:
+            stop([process for process, *_ in running.values()])
+            raise
+        display(state, force=True)
+        return state
+
+    def _start(self, waiting, running, later, state):
+        finished = {*state.done, *state.skipped}
+        for job in list(waiting):
+            if not self.slots.free:
+                return
+            if lost := [need for need in job.needs if need in state.failed]:
+                waiting.remove(job)
+                state.failed[job.name] = f"needs {lost[0]}, which failed"
+                continue
+            if not finished.issuperset(job.needs) or later.get(job.name, 0) > time.monotonic():
+                continue
+            waiting.remove(job)
+            slot = self.slots.free.pop(0)
+            job.log.parent.mkdir(parents=True, exist_ok=True)
+            with open(job.log, "ab") as log:
+                process = subprocess.Popen(
+                    job.words(),
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=self.slots.environment(slot),
+                    start_new_session=True,
+                )
+            running[job.name] = (process, job, slot)
+            state.running.append(job.name)
+
+    def _collect(self, waiting, running, later, state, display):
+        for name, (process, job, slot) in list(running.items()):
+            if (code := process.poll()) is None:
+                continue
+            del running[name]
+            state.running.remove(name)
+            self.slots.free.append(slot)
+            if code == BUSY:
+                if job.done():
+                    state.skipped.append(name)
+                else:
+                    later[name] = time.monotonic() + RETRY
+                    waiting.append(job)
+            elif code == 0 and job.done():
+                state.done.append(name)
+            else:
+                state.failed[name] = ending(job.log, code)
+            display(state, force=True)
+
+
+def ending(log, code, n_lines=3):
+    """Why a run failed: its last words."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    reason = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return "\n".join([reason, *lines[-n_lines:]])
+
+
+def stop(processes):
+    """SIGTERM: a run saves its state and ends. One that does not within a minute is killed; nothing is lost then either."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,114 @@
+"""The runs of a table, from the lines of a script in script_reproduce/: "ROW SEED,SEED,..." a line on the standard input.
+
+    printf 'T3-CSL-GCN-LapPE-L4 41,95\\n' | python -m train.reproduce table3
+
+Environment variables, the same for every script:
+
+    JOBS=n          runs at once on the CPU (1); with GPUs one run a GPU
+    QUICK=1         a tiny part of the data, two epochs, one seed: to see that everything works
+    DATASET=NAME    run the rows on another dataset, such as ZINC-redrawn; not the paper's data then, and marked as such
+    OUT=FOLDER      where the runs are kept (out)
+    ENGINE=ray      send the runs to a Ray cluster (requirements-cluster.txt)
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from train.config import ROOT, ConfigError, parse_config
+from train.engine import Display, Job, LocalEngine
+from train.naming import QUICK
+
+FOLDS = {"CSL": 5, "TUs": 10}
+
+
+def read_lines(text):
+    """[(row, [seed, ...])] of the lines of a script."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if len(words) != 2 or not all(seed.isdigit() for seed in words[1].split(",")):
+            raise SystemExit(f"line {number}: {line!r}: expected a row and its seeds, as T3-CSL-GCN-LapPE-L4 41,95")
+        rows.append((words[0], [int(seed) for seed in words[1].split(",")]))
+    return rows
+
+
+def find_row(row):
+    """(configuration file, family) of a row."""
+    found = sorted((ROOT / "configs").glob(f"*/{row}.json"))
+    if not found:
+        raise SystemExit(f"{row}: there is no configs/*/{row}.json; python -m train.rows lists all rows")
+    return found[0], found[0].parent.name
+
+
+def make_jobs(rows, out, dataset=None, quick=False):
+    """A job for each row and seed; its folds are run one after the other."""
+    jobs = []
+    for row, seeds in rows:
+        path, family = find_row(row)
+        main = importlib.import_module(f"main_{family}")
+        changed = ({"dataset": dataset} if dataset else {}) | (QUICK if quick else {})
+        more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
+        folds = list(range(FOLDS.get(family, 1)))[: 1 if quick else None]
+        for seed in seeds[: 1 if quick else None]:
+            words = [
+                "--config",
+                str(path),
+                "--seed",
+                str(seed),
+                "--out_dir",
+                str(out),
+                "--folds",
+                str(folds).replace(" ", ""),
+            ]
+            config = parse_config([*words, *more], family, main.DATASETS, default="")
+            results = tuple(config.run(fold).path / "result.json" for fold in folds)
+            log = results[0].parent.parent / "log.txt"
+            jobs.append(Job(f"{row} seed {seed}", (ROOT / f"main_{family}.py", *words, *more), results, log))
+    return jobs
+
+
+def gpu_numbers():
+    """The GPUs of this machine that torch and the runs may use."""
+    import torch
+
+    return list(range(torch.cuda.device_count()))
+
+
+def make_engine():
+    name, jobs = os.environ.get("ENGINE", "local"), os.environ.get("JOBS", "1")
+    if not jobs.isdigit() or int(jobs) < 1:
+        raise SystemExit(f"JOBS={jobs}: expected a positive number")
+    if name != "local":
+        raise SystemExit(f"ENGINE={name}: expected local")
+    return LocalEngine(int(jobs), gpu_numbers())
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m train.reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", help="what to call the table in messages, as table3")
+    name = parser.parse_args(argv).name
+    quick = os.environ.get("QUICK", "0") not in ("", "0")
+    out = Path(os.environ.get("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
+    try:
+        jobs = make_jobs(read_lines(sys.stdin.read()), out, os.environ.get("DATASET"), quick)
+    except ConfigError as error:
+        raise SystemExit(str(error)) from None
+    display = Display(name)
+    try:
+        state = make_engine().run(jobs, display)
+    except KeyboardInterrupt:
+        print("\nStopped; the same command goes on from here.", file=sys.stderr)
+        return 130
+    display.close(state)
+    for failed, reason in state.failed.items():
+        print(f"failed: {failed}\n  " + reason.replace("\n", "\n  "), file=sys.stderr)
+    return 1 if state.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
