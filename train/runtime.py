@@ -44,6 +44,10 @@ def machine_is_idle(samples=5):
 
 
 os.environ.setdefault("DGLBACKEND", "pytorch")
+if hasattr(
+    os, "sched_getaffinity"
+):  # before any thread is bound: how many workers may be started, and where they may run
+    os.environ.setdefault("GNN_CORES", ",".join(map(str, sorted(os.sched_getaffinity(0)))))
 enabled = os.environ.get("GNN_PROCESS_SETTINGS", "on")
 if enabled not in ("on", "off"):
     raise SystemExit(f"GNN_PROCESS_SETTINGS={enabled!r}: expected on or off")

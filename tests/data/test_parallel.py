@@ -1,13 +1,18 @@
 """parallel_map gives what map gives, in order, and a failure in a worker reaches the caller."""
 
 import os
+import subprocess
+import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from data import parallel
 from data.parallel import parallel_map
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -60,3 +65,20 @@ def test_a_long_task_is_handed_over_in_the_middle(monkeypatch):
     results = list(parallel_map(square, range(40), None, chunk=4, workers=2))
     assert [value for value, _ in results] == [x * x for x in range(40)]
     assert results[0][1] == os.getpid() and os.getpid() not in {process for _, process in results[1:]}
+
+
+BOUND = """
+import train.runtime
+import torch
+from data import parallel
+print(sorted(parallel.ALL_CORES) == sorted(map(int, __import__("os").environ["EXPECTED"].split(","))))
+"""
+
+
+def test_bound_threads_leave_all_cores_to_the_workers():
+    """OpenMP binds the main thread to one core as soon as torch is loaded; workers must not be counted by that."""
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    hidden = {name: value for name, value in os.environ.items() if name not in ("GNN_CORES", "OMP_NUM_THREADS")}
+    env = hidden | {"OMP_PROC_BIND": "true", "EXPECTED": cores}
+    done = subprocess.run([sys.executable, "-c", BOUND], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
