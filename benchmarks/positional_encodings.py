@@ -1,6 +1,6 @@
 """How much faster Laplacian encodings are made: all cores and their cache, against a plain loop over the graphs.
 
-    python benchmarks/positional_encodings.py [--graphs 2000] [--rounds 3]
+    python benchmarks/positional_encodings.py [--graphs 9000] [--rounds 3]
 
 The plain loop makes a dense Laplacian of each graph and asks numpy for its eigenvectors, in this process. Variants are measured
 in turn in one run; what is printed are ratios of medians.
@@ -42,7 +42,7 @@ def seconds(function):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--graphs", type=int, default=2000, help="graphs of CLUSTER")
+    parser.add_argument("--graphs", type=int, default=9000, help="graphs of CLUSTER")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each variant")
     parser.add_argument("--k", type=int, default=20, help="eigenvectors a node")
     arguments = parser.parse_args(argv)

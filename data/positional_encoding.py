@@ -25,19 +25,27 @@ def laplacian_eigenvectors(n_nodes, src, dst, k):
     which only name the component. With more than k components there would be no others, and Lanczos iterations find them
     incompletely and by chance. A connected graph has the same encoding either way.
     """
-    A = scipy.sparse.coo_array((np.ones(len(src)), (dst, src)), shape=(n_nodes, n_nodes)).tocsr()
-    if (A != A.T).nnz:
-        raise ValueError(f"a graph of {n_nodes} nodes has an edge in one direction only: add the reverse edges")
-    degree = A.sum(axis=1)
-    scale = scipy.sparse.diags_array(1 / np.sqrt(np.maximum(degree, 1)))
     encoding = np.zeros((n_nodes, k), dtype=np.float32)
     if n_nodes > max(DENSE_UP_TO, k + 1):
+        A = scipy.sparse.coo_array((np.ones(len(src)), (dst, src)), shape=(n_nodes, n_nodes)).tocsr()
+        _refuse_directed((A != A.T).nnz, n_nodes)
+        degree = A.sum(axis=1)
+        scale = scipy.sparse.diags_array(1 / np.sqrt(np.maximum(degree, 1)))
         encoding[:] = _smallest_nonzero((scale @ A @ scale).tocsr(), degree, k)
-    else:
-        # the symmetric solver: real, orthonormal, sorted, and equal on each call
-        vectors = np.linalg.eigh(np.eye(n_nodes) - (scale @ A @ scale).toarray())[1]
-        encoding[:, : max(n_nodes - 1, 0)] = vectors[:, 1 : k + 1]
+        return encoding
+    pairs = np.asarray(dst, dtype=np.int64) * n_nodes + np.asarray(src, dtype=np.int64)
+    A = np.bincount(pairs, minlength=n_nodes * n_nodes).reshape(n_nodes, n_nodes)
+    _refuse_directed(not np.array_equal(A, A.T), n_nodes)
+    scale = 1 / np.sqrt(np.maximum(A.sum(axis=1), 1))
+    # the symmetric solver: real, orthonormal, sorted, and equal on each call
+    vectors = np.linalg.eigh(np.eye(n_nodes) - scale[:, None] * A * scale[None, :])[1]
+    encoding[:, : max(n_nodes - 1, 0)] = vectors[:, 1 : k + 1]
     return encoding
+
+
+def _refuse_directed(is_directed, n_nodes):
+    if is_directed:
+        raise ValueError(f"a graph of {n_nodes} nodes has an edge in one direction only: add the reverse edges")
 
 
 def _smallest_nonzero(A, degree, k):
