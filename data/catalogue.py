@@ -10,13 +10,14 @@ from data.packed import Field
 
 
 class Entry(NamedTuple):
-    """One dataset: the family whose main file runs it, its features, the level of its task and the number of outputs."""
+    """One dataset: the family whose main file runs it, its features, the level of its task, the number of outputs, and of folds."""
 
     family: str
     node: Field | None
     edge: Field | None
     level: str
     n_out: int
+    n_folds: int = 1
 
     def features(self, n_eigenvectors=0):
         return Features(self.node, self.edge, n_eigenvectors)
@@ -38,8 +39,8 @@ CATALOGUE = {
     "CIFAR10": Entry("superpixels", _numbers("node", 5), _numbers("edge", 1), "graph", 10),
     "TSP": Entry("TSP", _numbers("node", 2), _numbers("edge", 1), "edge", 2),
     "COLLAB": Entry("COLLAB", _numbers("node", 128), _numbers("edge", 2), "edge", 1),
-    "CSL": Entry("CSL", None, None, "graph", 10),
-    "ENZYMES": Entry("TUs", _numbers("node", 18), None, "graph", 6),
-    "DD": Entry("TUs", _numbers("node", 89), None, "graph", 2),
-    "PROTEINS": Entry("TUs", _numbers("node", 29), None, "graph", 2),
+    "CSL": Entry("CSL", None, None, "graph", 10, n_folds=5),
+    "ENZYMES": Entry("TUs", _numbers("node", 18), None, "graph", 6, n_folds=10),
+    "DD": Entry("TUs", _numbers("node", 89), None, "graph", 2, n_folds=10),
+    "PROTEINS": Entry("TUs", _numbers("node", 29), None, "graph", 2, n_folds=10),
 }

@@ -17,11 +17,10 @@ import os
 import sys
 from pathlib import Path
 
-from train.config import ROOT, ConfigError, parse_config
+from data.catalogue import CATALOGUE
+from train.config import ROOT, ConfigError, parse_config, read_config
 from train.engine import Display, Job, LocalEngine
 from train.naming import QUICK
-
-FOLDS = {"CSL": 5, "TUs": 10}
 
 
 def read_lines(text):
@@ -51,7 +50,7 @@ def make_jobs(rows, out, dataset=None, quick=False):
         main = importlib.import_module(f"main_{family}")
         changed = ({"dataset": dataset} if dataset else {}) | (QUICK if quick else {})
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
-        folds = list(range(FOLDS.get(family, 1)))[: 1 if quick else None]
+        folds = list(range(1 if quick else CATALOGUE[read_config(path)["dataset"]].n_folds))
         for seed in seeds[: 1 if quick else None]:
             words = [
                 "--config",

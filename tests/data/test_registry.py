@@ -15,6 +15,7 @@ def same_features(dataset, name):
         if ours is not None:
             assert (ours.n_types, ours.shape) == (promised.n_types, promised.shape)
     assert getattr(dataset, "n_classes", entry.n_out) == entry.n_out
+    assert len(dataset.folds) == entry.n_folds
 
 
 @pytest.mark.parametrize("name", ["CSL", "PATTERN", "CLUSTER"])
