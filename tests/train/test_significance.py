@@ -1,0 +1,65 @@
+"""Paired comparisons: hand-made cases, scipy's test, and Holm's correction by hand."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import wilcoxon
+
+from tests.train.test_tables import result
+from train import plot, significance
+from train.significance import compare, holm, paired_p
+
+
+def test_holm_by_hand():
+    # 0.01 * 4, 0.02 * 3, 0.03 * 2, 0.4 * 1, never decreasing
+    assert holm([0.02, 0.4, 0.01, 0.03]) == pytest.approx([0.06, 0.4, 0.04, 0.06])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0]) and len(holm([])) == 0
+
+
+def test_the_test_is_wilcoxons():
+    a, b = np.arange(10.0) + 0.1 * np.arange(10) ** 2, np.arange(10.0)[::-1]
+    assert paired_p(a, b) == pytest.approx(wilcoxon(a - b, zero_method="zsplit").pvalue)
+    assert paired_p([1, 2, 3], [1, 2, 3]) == 1.0
+
+
+def test_runs_are_paired_by_seed_and_fold():
+    a = {(s, f): 90.0 + s + f for s in range(4) for f in range(2)}
+    b = {key: value - 1 for key, value in reversed(a.items())}
+    b[9, 9] = 0.0  # not in common
+    ((_, _, n, difference, p, corrected),) = compare({"a": a, "b": b})
+    assert n == 8 and difference == pytest.approx(1.0) and p == corrected == pytest.approx(2 / 2**8)
+    assert compare({"a": dict(list(a.items())[:5]), "b": b}) == []
+
+
+def test_from_result_files(tmp_path, capsys):
+    for row, shift in (("T3-CSL-GCN-LapPE-L4", 0.0), ("T3-CSL-GAT-LapPE-L4", 5.0)):
+        for seed in range(8):
+            path = tmp_path / f"{row}/{seed}/result.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(result(row, seed, 90.0 + seed / 10 - shift)))
+    assert significance.main(["table3", "--out_dir", str(tmp_path)]) == 0
+    line = capsys.readouterr().out.splitlines()[1].split()
+    assert line[:4] == ["T3-CSL-GCN-LapPE-L4", "T3-CSL-GAT-LapPE-L4", "8", "+5.000"] and line[-1] == "yes"
+    assert significance.main(["table6", "--out_dir", str(tmp_path)]) == 0
+    assert "no two rows have 6 runs in common" in capsys.readouterr().out
+    for kind in ("table", "cost"):
+        for ending in ("png", "svg"):
+            file = tmp_path / f"{kind}.{ending}"
+            assert plot.main([kind, "table3", "--out_dir", str(tmp_path), "--save", str(file)]) == 0
+            assert file.stat().st_size > 5000
+
+
+def test_learning_curves(tmp_path):
+    run = tmp_path / "ROW/seed_1/fold_0"
+    run.mkdir(parents=True)
+    lines = [
+        {"epoch": e, "train": {"loss": 1 / e, "accuracy": e}, "val": {"loss": 2 / e, "accuracy": e}} for e in (1, 2, 3)
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.png")]) == 0
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit, match=r"no metrics\.jsonl there"):
+        plot.main(["curves", str(tmp_path / "nowhere"), "--save", str(tmp_path / "d.png")])
+    with pytest.raises(SystemExit):
+        plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.gif")])
