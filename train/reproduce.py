@@ -14,6 +14,7 @@ Environment variables, the same for every script:
 import argparse
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -85,6 +86,10 @@ def make_engine():
     return LocalEngine(int(jobs), gpu_numbers())
 
 
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m train.reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -98,6 +103,8 @@ def main(argv=None):
     except ConfigError as error:
         raise SystemExit(str(error)) from None
     display = Display(name)
+    for number in (signal.SIGINT, signal.SIGTERM):  # also in the background, where the shell lets SIGINT be ignored
+        signal.signal(number, interrupt)
     try:
         state = make_engine().run(jobs, display)
     except KeyboardInterrupt:

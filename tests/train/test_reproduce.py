@@ -3,10 +3,13 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from train.reproduce import find_row, make_engine, make_jobs, read_lines
@@ -97,6 +100,32 @@ def test_runs_are_made_failures_reported_and_nothing_is_run_twice(child_env, tmp
     again = reproduce(env, lines)
     assert again.returncode == 1 and "1 failed" in again.stderr and "start this run again with --force" in again.stderr
     assert results[1].stat().st_mtime_ns == times[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_it_leaves_no_run_behind_and_goes_on_later(child_env, tmp_path, number):
+    """Started as a shell starts a program in the background: with SIGINT ignored."""
+    env = child_env | {"OUT": str(tmp_path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "train.reproduce", "table3"],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    process.stdin.write("T3-CSL-MLP-LapPE-L4 41\n")
+    process.stdin.close()
+    while not (logs := list(tmp_path.rglob("metrics.jsonl"))):
+        assert process.poll() is None
+        time.sleep(0.1)
+    (run,) = psutil.Process(process.pid).children()
+    process.send_signal(number)
+    assert process.wait(60) == 130 and "the same command goes on" in process.stderr.read()
+    process.stderr.close()
+    assert not psutil.pid_exists(run.pid) or run.status() == psutil.STATUS_ZOMBIE
+    assert logs[0].with_name("checkpoint.pt").exists()
 
 
 def test_two_scripts_at_once_do_each_run_once(child_env, tmp_path):
