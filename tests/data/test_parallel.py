@@ -35,8 +35,16 @@ def fail(kind, x):
     return x
 
 
-def test_results_come_in_order_from_several_processes(at_once):
-    results = list(parallel_map(square, range(40), None, chunk=4, workers=2))
+def meet(folder, x):
+    """Wait until another process computes an item, too."""
+    (folder / str(os.getpid())).touch()
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.02)
+    return x * x, os.getpid()
+
+
+def test_results_come_in_order_from_several_processes(at_once, tmp_path):
+    results = list(parallel_map(partial(meet, tmp_path), range(40), None, chunk=4, workers=2))
     assert [value for value, _ in results] == [x * x for x in range(40)]
     processes = {process for _, process in results}
     assert len(processes) == 2 and os.getpid() not in processes
