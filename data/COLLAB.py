@@ -329,6 +329,7 @@ class OwnCOLLAB(COLLAB):
     """A collaboration network of one's own in the same raw format, of any size: data_dir/ogbl_collab/collab.zip."""
 
     name = "COLLAB-own"
+    licence = "that of your files"
     raw_files = (ZIP._replace(urls=()),)
     counts = {}  # noqa: RUF012 - read only
 

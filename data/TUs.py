@@ -28,6 +28,7 @@ TABLE_5 = {
     "PROTEINS": (1113, 2, 29, 39.06, 72.82),
 }
 PAPER_SPLITS = "-paper-splits"
+MOST_LABELS = 10_000  # numbers from the smallest to the largest node label
 
 
 class TUDataset(GraphDataset):
@@ -138,7 +139,8 @@ class TextFiles:
     def _text(self, file):
         if self.path.is_dir():
             path = self.path / file
-            return path.read_text() if path.exists() else None
+            with reading(path):
+                return path.read_text() if path.exists() else None
         with reading(self.path), zipfile.ZipFile(self.path) as archive:
             # some archives have a doubled slash in their names
             names = [name for name in archive.namelist() if name.rsplit("/", 1)[-1] == file]
@@ -175,7 +177,9 @@ def node_features(source, n_nodes):
         labels = source.read("node_labels", np.int64, optional=True)
         if labels is None:
             return np.ones((n_nodes, 1), np.float32)
-        feat = np.eye(np.ptp(labels[:, 0]) + 1, dtype=np.float32)[labels[:, 0] - labels[:, 0].min()]
+        if (n_types := np.ptp(labels[:, 0]) + 1) > MOST_LABELS:
+            raise DataError(f"{source.path}: node labels spread over {n_types} numbers, too many for a one-hot vector")
+        feat = np.eye(n_types, dtype=np.float32)[labels[:, 0] - labels[:, 0].min()]
     if len(feat) != n_nodes:
         raise DataError(f"{source.path}: features of {len(feat)} nodes, but there are {n_nodes}: it is damaged")
     return feat

@@ -16,7 +16,9 @@ from data.dataset import ROOT, DataConfig
 from data.download import DataError
 from data.packed import StoreError
 from data.registry import NAMES, is_undirected_in_table_5, open_dataset
+from data.TUs import TABLE_5, TUDataset
 
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
 TABLES = ROOT / "paper_tables" / "benchmarking_gnns"
 
 
@@ -28,6 +30,8 @@ def paper_row(table, name):
 
 def paper_name(dataset):
     """ZINC for ZINC-redrawn: the dataset of the paper that it is to be compared with."""
+    if isinstance(dataset, TUDataset):  # the collection has a COLLAB and a CSL too, which are others
+        return dataset.table_name if dataset.table_name in TABLE_5 else "none"
     return dataset.name.split("-")[0]
 
 
@@ -145,6 +149,8 @@ def parse(argv):
     }
     if arguments.limit is not None and arguments.limit < 1:
         parser.error(f"--limit {arguments.limit}: expected a positive number")
+    if arguments.draw and arguments.draw.suffix.lower() not in PICTURES:
+        parser.error(f"--draw {arguments.draw}: expected a name that ends in {', '.join(PICTURES)}")
     return arguments, DataConfig(offline=arguments.offline, **keys)
 
 
@@ -152,13 +158,13 @@ def main(argv=None):
     arguments, config = parse(argv)
     try:
         dataset = open_dataset(arguments.name, config)
-    except (DataError, StoreError) as error:
+        print(card(dataset))
+        if arguments.draw:
+            draw(dataset, arguments.draw)  # may read raw files: superpixels are drawn over their image
+            print(f"drawn: {arguments.draw}")
+    except (DataError, StoreError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(card(dataset))
-    if arguments.draw:
-        draw(dataset, arguments.draw)
-        print(f"drawn: {arguments.draw}")
     return 0
 
 

@@ -39,6 +39,7 @@ def check_path(path):
 
 def from_text(path, target):
     """TU text files as a store without folds. The name is that of the archive or folder."""
+    path = path.resolve()  # "." has no name
     graphs = read_graphs(TextFiles(path, path.name.removesuffix(".zip")))
     fields = [
         Field("node", "feat", "float32", (graphs["feat"].shape[1],)),

@@ -25,12 +25,12 @@ class DataConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
     store_dir: str = Key(
-        os.environ.get("GNN_STORES", str(ROOT / "stores")),
+        os.environ.get("GNN_STORES") or str(ROOT / "stores"),
         description="folder of the packed datasets, built when missing (environment variable GNN_STORES)",
         json_schema_extra={"identity": False},
     )
     data_dir: str | None = Key(
-        os.environ.get("GNN_DATA"),
+        os.environ.get("GNN_DATA") or None,  # set to nothing: not set
         description="folder with raw files of yours, looked at first (environment variable GNN_DATA)",
         json_schema_extra={"identity": False},
     )

@@ -99,15 +99,7 @@ def reading(path):
         yield
     except DataError:
         raise
-    except (
-        ValueError,
-        LookupError,
-        EOFError,
-        OSError,
-        zipfile.BadZipFile,
-        zlib.error,
-        pickle.UnpicklingError,
-    ) as error:
+    except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
         raise DataError(f"{path}: {error or type(error).__name__}: the file is damaged or of another format") from error
@@ -128,6 +120,8 @@ def download(file, raw_dir):
             return target
         part, problems = target.with_name(f".{target.name}.part"), []
         expected = file.sha256 or _read_checksums(raw_dir).get(file.path)
+        sums = Path(raw_dir) / CHECKSUMS
+        origin = "" if file.sha256 else f" (of the first download; if that was bad, delete its line in {sums})"
         for url in file.urls:
             try:
                 _fetch(url, part, target.name)
@@ -135,7 +129,7 @@ def download(file, raw_dir):
                     raise DataError("the file is empty")
                 found = sha256_of(part)
                 if expected is not None and found != expected:
-                    raise DataError(f"SHA-256 is {found}, expected {expected}")
+                    raise DataError(f"SHA-256 is {found}, expected {expected}{origin}")
             except DataError as problem:
                 problems.append(f"  {url}: {problem}")
                 part.unlink(missing_ok=True)  # the next address may have another file
@@ -176,6 +170,8 @@ def _receive(url, part, name):
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     with contextlib.ExitStack() as stack:
         answer = stack.enter_context(urllib.request.urlopen(request, timeout=TIMEOUT))
+        if answer.headers.get_content_type() == "text/html":  # of a login or an error: it would be trusted ever after
+            raise DataError("the answer is a web page, not the file")
         if have and answer.status != 206:  # it sends everything again
             have = 0
         length = answer.headers.get("Content-Length")

@@ -56,6 +56,8 @@ def _smallest_nonzero(A, degree, k):
     reasons of symmetry (in a cycle, or in two equal components) Lanczos iterations may find fewer vectors than there are.
     """
     n_nodes = A.shape[0]
+    if A.nnz == 0:  # no edges: every vector is an eigenvector, and Lanczos iterations have no start
+        return np.eye(n_nodes, k)
     n_components, component = scipy.sparse.csgraph.connected_components(A, directed=False)
     volume = np.bincount(component, degree, n_components)
     trivial = np.sqrt(degree / np.maximum(volume, 1)[component])  # all D^(1/2) 1_C in one array, each of length 1

@@ -48,6 +48,41 @@ def test_unknown_names(capsys):
     assert "Did you mean PATTERN?" in capsys.readouterr().err
 
 
+def test_a_picture_that_cannot_be_drawn(store_dir, tmp_path, capsys):
+    words = ["CSL", "--store_dir", store_dir, "--draw"]
+    assert card.main([*words, str(tmp_path / "nowhere" / "x.png")]) == 1
+    assert "nowhere" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        card.main([*words, str(tmp_path / "x.xyz")])
+    assert "expected a name that ends in .png" in capsys.readouterr().err
+
+
+def own_text_files(folder, name):
+    folder.mkdir(parents=True)
+    (folder / f"{name}_A.txt").write_text("1, 2\n2, 1\n3, 4\n4, 3\n")
+    (folder / f"{name}_graph_indicator.txt").write_text("1\n1\n2\n2\n")
+    (folder / f"{name}_graph_labels.txt").write_text("1\n2\n")
+
+
+def test_a_namesake_in_the_collection_is_not_compared_with_the_paper(tmp_path, capsys):
+    own_text_files(tmp_path / "TU" / "CSL", "CSL")
+    assert card.main(["TU/CSL", "--store_dir", str(tmp_path / "stores"), "--data_dir", str(tmp_path)]) == 0
+    assert "6,150" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("labels", [b"0\n1\n0\n4000000000\n", b"\xff\xfe\n"])
+def test_the_check_of_odd_node_labels(tmp_path, capsys, labels):
+    own_text_files(tmp_path / "OWN", "OWN")
+    (tmp_path / "OWN" / "OWN_node_labels.txt").write_bytes(labels)
+    assert check.main([str(tmp_path / "OWN")]) == 1 and "1 errors" in capsys.readouterr().out
+
+
+def test_the_check_of_this_folder(tmp_path, capsys, monkeypatch):
+    own_text_files(tmp_path / "OWN", "OWN")
+    monkeypatch.chdir(tmp_path / "OWN")
+    assert check.main(["."]) == 0 and "2 graphs, 4 nodes" in capsys.readouterr().out
+
+
 # The check
 
 

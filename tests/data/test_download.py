@@ -74,6 +74,9 @@ class Handler(BaseHTTPRequestHandler):
     def empty(self, n):
         self.send(b"")
 
+    def web_page(self, n):
+        self.send(b"<html>please log in</html>", headers=[("Content-Type", "text/html; charset=utf-8")])
+
     def log_message(self, *arguments):
         pass
 
@@ -186,3 +189,16 @@ def test_folders_are_found(tmp_path):
     assert present("TU/X", config(tmp_path)) == tmp_path / "raw/TU/X"
     (tmp_path / "own/X").mkdir(parents=True)
     assert present("TU/X", config(tmp_path, data_dir=str(tmp_path / "own"))) == tmp_path / "own/X"
+
+
+def test_a_web_page_is_not_trusted(server, tmp_path):
+    with pytest.raises(DataError, match="web page"):
+        find(raw_file(server, "web_page", sha256=None), config(tmp_path))
+    assert find(raw_file(server, "web_page", "good", sha256=None), config(tmp_path)).read_bytes() == CONTENT
+
+
+def test_a_bad_first_download_has_a_way_out(server, tmp_path):
+    path = find(raw_file(server, "corrupts", sha256=None), config(tmp_path))
+    path.unlink()
+    with pytest.raises(DataError, match=r"delete its line in .*checksums.json"):
+        find(raw_file(server, "good", sha256=None), config(tmp_path))

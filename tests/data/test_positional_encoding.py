@@ -7,7 +7,7 @@ import pytest
 from data import parallel
 from data.CSL import CSL
 from data.dataset import DataConfig
-from data.positional_encoding import laplacian_eigenvectors, with_laplacian_encoding
+from data.positional_encoding import DENSE_UP_TO, laplacian_eigenvectors, with_laplacian_encoding
 
 
 def edges_of(graph):
@@ -101,3 +101,9 @@ def test_encodings_do_not_depend_on_who_computes_them(tmp_path, monkeypatch):
         store = CSL(DataConfig(store_dir=str(tmp_path / name))).store
         encodings.append(with_laplacian_encoding(store, 20, workers=workers).column("node.pos_enc"))
     assert np.array_equal(*encodings)
+
+
+def test_a_large_graph_without_edges():
+    n = DENSE_UP_TO + 1
+    none = np.empty(0, dtype=np.int64)
+    np.testing.assert_array_equal(laplacian_eigenvectors(n, none, none, 3).T @ np.ones(n), np.ones(3))
