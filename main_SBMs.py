@@ -23,7 +23,7 @@ def main(argv=None):
     dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
     task = NodeClassification(dataset.n_classes)
     results = []
-    for fold in config.folds or dataset.folds:
+    for fold in dataset.chosen_folds(config.folds):
         seed_all(config.seed)  # before the net: its first weights depend on the seed alone
         net = build_net(config.net, dataset.features, task)
         results.append(fit(net, dataset.fold(fold), task, config.train, config.run(fold)))

@@ -34,6 +34,7 @@ def stratified_folds(labels, n_folds, random):
 class CSL(GraphDataset):
     name = "CSL"
     version = 1
+    licence = "generated here; none"
     n_classes = 10
     parameters = {  # noqa: RUF012 - read only
         "n_nodes": 41,

@@ -51,10 +51,14 @@ class SBMDataset(GraphDataset):
         with PackedWriter(path, self.name, sbm_fields(self), generator, total=sum(sizes.values())) as writer:
             for part in PARTS:
                 for i in range(sizes[part]):
-                    feat, label, (src, dst) = self.draw_graph(np.random.RandomState([p["seed"], PARTS.index(part), i]))
+                    feat, label, _, (src, dst) = self.make_graph(part, i)
                     writer.add(len(label), src, dst, node={"feat": feat, "label": label})
             ends = np.cumsum([0, *sizes.values()])
             writer.add_split("split", **{part: np.arange(ends[k], ends[k + 1]) for k, part in enumerate(PARTS)})
+
+    def make_graph(self, part, i):
+        """(features, labels, communities, edges) of graph i of a part."""
+        return self.draw_graph(np.random.RandomState([self.parameters["seed"], PARTS.index(part), i]))
 
     def check(self, store):
         """The averages are those of the generator, within 6 standard deviations of the mean."""
@@ -65,13 +69,17 @@ class SBMDataset(GraphDataset):
                 raise StoreError(f"{store.path}: {seen}: delete the folder, it is built again")
 
     def draw(self, axes, i):
-        """The adjacency matrix with its nodes sorted by label; edges within a label have its colour, the others are grey."""
-        label = self.store.rows("node.label", i).astype(int)
+        """The adjacency matrix with its nodes sorted by community; edges within one have its colour, the others are grey."""
+        parts = self.store.split("split")
+        part = next(part for part, graphs in parts.items() if i in graphs)
+        community = self.make_graph(part, i - int(parts[part][0]))[2]  # not stored: nobody may learn from it
         src, dst = self.store.edges(i)
-        place = np.argsort(np.argsort(label, kind="stable"))
-        inside = label[src] == label[dst]
+        place = np.argsort(np.argsort(community, kind="stable"))
+        inside = community[src] == community[dst]
         axes.scatter(place[src[~inside]], place[dst[~inside]], s=0.6, c="lightgrey")
-        axes.scatter(place[src[inside]], place[dst[inside]], s=0.8, c=label[src[inside]], cmap="tab10", vmin=0, vmax=9)
+        axes.scatter(
+            place[src[inside]], place[dst[inside]], s=0.8, c=community[src[inside]], cmap="tab10", vmin=0, vmax=9
+        )
         axes.set_aspect("equal")
         axes.invert_yaxis()
 
@@ -106,7 +114,7 @@ class PATTERN(SBMDataset):
         super().__init__(*arguments, **keywords)
 
     def draw_graph(self, random):
-        """(features, labels, edges) of one graph."""
+        """(features, labels, communities, edges) of one graph; the pattern counts as a community."""
         p = self.parameters
         community = np.repeat(np.arange(p["n_communities"]), community_sizes(p, random))
         (pattern_src, pattern_dst), pattern_feat = self.patterns[random.randint(p["n_patterns"])]
@@ -120,7 +128,8 @@ class PATTERN(SBMDataset):
         number = random.permutation(n + size)  # node k of the drawing is node number[k] of the dataset
         order = np.argsort(number)
         edges = number[np.concatenate([src, n + pattern_src])], number[np.concatenate([dst, n + pattern_dst])]
-        return feat[order], label[order], edges
+        community = np.concatenate([community, np.full(size, p["n_communities"])])
+        return feat[order], label[order], community[order], edges
 
 
 class CLUSTER(SBMDataset):
@@ -139,14 +148,14 @@ class CLUSTER(SBMDataset):
     }
 
     def draw_graph(self, random):
-        """(features, labels, edges) of one graph. Feature c + 1: a node known to be of community c; 0: not known."""
+        """(features, labels, communities, edges) of one graph. Feature c + 1: a node known to be of community c; 0: not known."""
         p = self.parameters
         label = random.permutation(np.repeat(np.arange(p["n_communities"]), community_sizes(p, random)))
         edges = random_graph(block_probability(label, p["p"], p["q"]), random)
         feat = np.zeros(len(label), dtype=np.int64)
         for c in range(p["n_communities"]):
             feat[random.choice(np.flatnonzero(label == c))] = c + 1
-        return feat, label, edges
+        return feat, label, label, edges
 
 
 class PublishedSBM(GraphDataset):

@@ -25,6 +25,8 @@ SHOWN = 3  # examples of graphs with a problem
 def check_path(path):
     """[(kind, text)] of everything found in the dataset at `path`; kind is error, warning or note."""
     path = Path(path)
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder")
     if (path / HEADER).exists():
         store = Packed(path)
         store.verify()
@@ -63,13 +65,16 @@ def check_store(store, splits=True):
     if len(store) == 0:
         yield "error", "there is no graph"
         return
-    if label is None:
+    links = (
+        "free.pairs.train" in store.header["arrays"]
+    )  # pairs of nodes are predicted: neither label nor split of graphs
+    if label is None and not links:
         yield "error", "no field is called label: declare one at the level that is predicted (graph, node or edge)"
     yield from check_features(store)
     yield from check_graphs(store)
     if label is not None and label.n_types:
         yield from check_classes(store, label)
-    if splits:
+    if splits and not links:
         yield from check_splits(store, label)
 
 

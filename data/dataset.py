@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
+from data.download import DataError
 from data.loader import Loader
 from data.packed import Field, Packed, fingerprint, open_or_build
 from data.positional_encoding import with_laplacian_encoding
@@ -90,7 +91,7 @@ class GraphDataset:
             self.parameters = self.parameters | {"limit": config.limit}
         # another version or other parameters are another dataset: they get a folder of their own
         key = fingerprint({"version": self.version, **self.parameters})[:12]
-        path = Path(config.store_dir) / f"{self.name}-{key}"
+        path = Path(config.store_dir).expanduser() / f"{self.name}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
         if pos_enc_dim:
@@ -125,6 +126,13 @@ class GraphDataset:
     @property
     def folds(self):
         return list(range(len(self.store.splits)))
+
+    def chosen_folds(self, folds):
+        """The folds to run: these, or all; an error before any is run if one of them does not exist."""
+        unknown = [i for i in folds or () if i not in self.folds]
+        if unknown:
+            raise DataError(f"folds={folds}: {self.name} has the folds {min(self.folds)} to {max(self.folds)}")
+        return folds or list(self.folds)
 
     def fold(self, i):
         if i not in self.folds:

@@ -64,7 +64,7 @@ def find(file, config, also=()):
                 return path
             looked.append(path)
     for name in (file.path, *also):
-        path = Path(config.raw_dir) / name
+        path = Path(config.raw_dir).expanduser() / name
         if path.exists():
             _check(path, None if name in also else file.sha256 or _read_checksums(config.raw_dir).get(name))
             return path
@@ -85,7 +85,7 @@ def find(file, config, also=()):
 
 def present(path, config):
     """A file or folder in config.data_dir or the project's raw/, as it is; None if there is none."""
-    places = [Path(config.raw_dir) / path]
+    places = [Path(config.raw_dir).expanduser() / path]
     if config.data_dir is not None:
         folder = Path(config.data_dir).expanduser()
         places = [folder / path, folder / Path(path).name, *places]
@@ -113,7 +113,7 @@ def read_npz(path, *keys):
 
 def download(file, raw_dir):
     """Fetch `file` to raw_dir and return its path; the addresses are tried one after the other."""
-    target = Path(raw_dir) / file.path
+    target = Path(raw_dir).expanduser() / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{target}.lock"):
         if target.exists():  # another process was faster
@@ -133,9 +133,11 @@ def download(file, raw_dir):
             except DataError as problem:
                 problems.append(f"  {url}: {problem}")
                 part.unlink(missing_ok=True)  # the next address may have another file
+                version_note(part).unlink(missing_ok=True)
                 continue
             _record(raw_dir, file.path, found)
             os.replace(part, target)
+            version_note(part).unlink(missing_ok=True)
             return target
     raise DataError(
         f"{file.path}: no address gave the file.\n"
@@ -165,15 +167,20 @@ def _fetch(url, part, name):
 
 
 def _receive(url, part, name):
-    """One request. Begins at the bytes that are there if the server can, and raises if fewer arrive than it announced."""
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    """One request. Goes on from the bytes that are there if they are of the same version of the same address, and raises if fewer
+    arrive than announced. The version is what the server calls it (ETag or date), noted beside the bytes."""
+    note = version_note(part)
+    noted = note.read_text().split("\n") if note.exists() and part.exists() else []
+    have = part.stat().st_size if len(noted) == 2 and noted[0] == url and noted[1] else 0
+    headers = {"Range": f"bytes={have}-", "If-Range": noted[1]} if have else {}
+    request = urllib.request.Request(url, headers=headers)
     with contextlib.ExitStack() as stack:
         answer = stack.enter_context(urllib.request.urlopen(request, timeout=TIMEOUT))
         if answer.headers.get_content_type() == "text/html":  # of a login or an error: it would be trusted ever after
             raise DataError("the answer is a web page, not the file")
-        if have and answer.status != 206:  # it sends everything again
+        if answer.status != 206:  # everything from the beginning
             have = 0
+            note.write_text(f"{url}\n{version_of(answer)}")
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length is not None else None
         bar = stack.enter_context(tqdm(total=total, initial=have, desc=name, unit="B", unit_scale=True, disable=None))
@@ -186,6 +193,16 @@ def _receive(url, part, name):
     received = part.stat().st_size
     if total is not None and received != total:
         raise http.client.IncompleteRead(b"", total - received)
+
+
+def version_note(part):
+    return part.with_name(f"{part.name}.version")
+
+
+def version_of(answer):
+    """The strong ETag or the date of the file; empty if the server tells neither, and a download cannot be resumed."""
+    tag = answer.headers.get("ETag") or ""
+    return answer.headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag
 
 
 def sha256_of(path):
@@ -203,7 +220,7 @@ def _check(path, expected):
 
 
 def _read_checksums(raw_dir):
-    path = Path(raw_dir) / CHECKSUMS
+    path = Path(raw_dir).expanduser() / CHECKSUMS
     if not path.exists():
         return {}
     try:
@@ -213,7 +230,7 @@ def _read_checksums(raw_dir):
 
 
 def _record(raw_dir, name, sha256):
-    path = Path(raw_dir) / CHECKSUMS
+    path = Path(raw_dir).expanduser() / CHECKSUMS
     with FileLock(f"{path}.lock"):
         sums = _read_checksums(raw_dir) | {name: sha256}
         temporary = path.with_name(f".{path.name}.{os.getpid()}")

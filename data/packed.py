@@ -885,7 +885,12 @@ def _build_once(target, build):
     """Call build(target) unless the folder is complete; of several processes one builds and the others wait."""
     if (target / HEADER).exists():
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, FileNotFoundError) as error:
+        raise StoreError(
+            f"{target.parent}: no folder can be made there ({error.strerror}): choose another one"
+        ) from error
     lock = FileLock(f"{target}.lock")
     try:
         lock.acquire(timeout=0)
@@ -918,7 +923,9 @@ def _describe(store):
     lines.append(f"{counts['graphs']} graphs")
     for level in RAGGED:
         total, low, high = (counts[key] for key in (f"{level}s", f"min_{level}s", f"max_{level}s"))
-        lines.append(f"{total} {level}s; a graph has {low} to {high}, on average {total / counts['graphs']:.2f}")
+        lines.append(
+            f"{total} {level}s; a graph has {low} to {high}, on average {total / max(counts['graphs'], 1):.2f}"
+        )
     for key, entry in store.header["arrays"].items():
         if not key.startswith("free.split."):
             types = f", {entry['n_types']} types" if entry.get("n_types") else ""

@@ -103,3 +103,19 @@ def test_the_default_row_follows_the_dataset():
     assert row() == "T2-PATTERN-GCN-L4"
     assert row("--dataset", "CLUSTER", "--model", "GatedGCN") == "T2-CLUSTER-GatedGCN-L4"
     assert row("--model", "3WLGNN") == "T2-PATTERN-3WLGNN-L3-100k"
+
+
+def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_path, child_env):
+    given = words(raw, store_dir, tmp_path, "TINY")
+    for more, message in (
+        (["--folds", "[0,99]"], "error: folds=[0, 99]: TINY has the folds 0 to 9"),
+        (["--folds", "[]"], "folds=[]"),
+    ):
+        done = run("main_TUs", child_env, *given, *more)
+        assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert not list(tmp_path.rglob("result.json"))
+    (tmp_path / "file").touch()
+    done = run("main_TUs", child_env, *given, "--data.store_dir", str(tmp_path / "file/stores"))
+    assert done.returncode == 1 and "no folder can be made there" in done.stderr and "Traceback" not in done.stderr, (
+        done.stderr
+    )

@@ -65,6 +65,7 @@ class Config(BaseModel):
     seed: int = Field(41, ge=0, description="seed of the initial weights, the batches and everything else random")
     folds: list[int] | None = Field(
         None,
+        min_length=1,
         description="folds of the cross-validation to run, as [0,2]; all when not given",
         json_schema_extra=NO_IDENTITY,
     )
@@ -89,7 +90,9 @@ class Config(BaseModel):
 
     def run(self, fold=0):
         """The run of this configuration on one fold: OUT_DIR/DATASET/NAME/seed_S/fold_F."""
-        path = Path(self.out_dir).resolve() / self.dataset / self._name / f"seed_{self.seed}" / f"fold_{fold}"
+        path = (
+            Path(self.out_dir).expanduser().resolve() / self.dataset / self._name / f"seed_{self.seed}" / f"fold_{fold}"
+        )
         return Run(
             path,
             config=self.model_dump(),

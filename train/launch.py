@@ -11,6 +11,9 @@ from train.files import DISK_ERRORS, RunBusy, RunError, explain
 def launch(main):
     try:
         main()
+    except KeyboardInterrupt:
+        print("\nStopped; the same command goes on from what is finished.", file=sys.stderr)
+        sys.exit(130)
     except RunBusy as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BUSY)

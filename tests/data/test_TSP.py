@@ -378,11 +378,13 @@ def test_statistics_of_another_dataset_are_refused(quick):
 SLOW_BUILD = """
 import json, sys, time
 import data.TSP as module
+from data import parallel
 from data.dataset import DataConfig
 
 solve, need = module.SOLVERS["lk"]  # executed in the workers as well
 module.SOLVERS["lk"] = (lambda *a, **k: time.sleep(0.3) or solve(*a, **k), need)
 module.CHUNK = 2
+parallel.PATIENCE = -1  # workers at once
 
 class Quick(module.TSP):
     name = "TSP-quick"

@@ -39,7 +39,18 @@ class Handler(BaseHTTPRequestHandler):
         first = int(begin.removeprefix("bytes=").rstrip("-")) if begin else 0
         rest = CONTENT[first:]
         content = rest[: len(rest) // 2] if n <= 2 else rest
-        self.send(content, 206 if begin else 200, len(rest))
+        assert self.headers.get("If-Range") == ('"v1"' if begin else None)
+        self.send(content, 206 if begin else 200, len(rest), [("ETag", '"v1"')])
+        self.close_connection = True
+
+    def changes(self, n):  # cut off in the middle of another version, which is gone when the rest is asked for
+        old = self.headers.get("If-Range") in (None, '"v0"') and n == 1
+        self.send(b"old" * 1000 if old else CONTENT, 200, 9000 if old else None, [("ETag", f'"v{int(not old)}"')])
+        self.close_connection = True
+
+    def unnamed(self, n):  # ranges, but no version: going on could join two files
+        assert self.headers.get("Range") is None
+        self.send(CONTENT[:1000] if n == 1 else CONTENT, 200, len(CONTENT))
         self.close_connection = True
 
     def no_ranges(self, n):  # stops in the middle once, and cannot go on from there
@@ -105,7 +116,7 @@ def config(tmp_path, **keys):
     return DataConfig(raw_dir=str(tmp_path / "raw"), data_dir=keys.pop("data_dir", None), **keys)
 
 
-@pytest.mark.parametrize("behaviour", ["good", "truncates", "no_ranges", "redirects", "recovers"])
+@pytest.mark.parametrize("behaviour", ["good", "truncates", "changes", "unnamed", "no_ranges", "redirects", "recovers"])
 def test_the_file_arrives_whole(server, tmp_path, behaviour):
     path = find(raw_file(server, behaviour), config(tmp_path))
     assert path == tmp_path / "raw/set/file.bin" and path.read_bytes() == CONTENT
