@@ -62,17 +62,10 @@ class TUDataset(GraphDataset):
         source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
         graphs = read_graphs(source)
         labels, n = graphs["label"], len(graphs["label"])
-        fields = [
-            Field("node", "feat", "float32", (graphs["feat"].shape[1],)),
-            Field("graph", "label", "int64", n_types=int(labels.max()) + 1),
-        ]
-        with PackedWriter(path, self.name, fields, {"version": self.version, **self.parameters}, total=n) as writer:
-            for i in range(n):
-                nodes = slice(*graphs["first_node"][i : i + 2])
-                src, dst = graphs["edges"][slice(*graphs["first_edge"][i : i + 2])].T - nodes.start
-                with reading(source.path):
-                    feat = graphs["feat"][nodes]
-                    writer.add(len(feat), src, dst, node={"feat": feat}, graph={"label": labels[i]})
+        with PackedWriter(
+            path, self.name, fields_of(graphs), {"version": self.version, **self.parameters}, total=n
+        ) as writer:
+            add_graphs(writer, graphs, source.path)
             for f, parts in enumerate(self.make_folds(labels)):
                 with reading(self.raw_files[-1].path):
                     writer.add_split(f"fold{f}", **parts)
@@ -169,6 +162,24 @@ def read_graphs(source):
         "first_node": np.searchsorted(graph_of_node, np.arange(n + 1)),
         "first_edge": np.searchsorted(graph_of_node[edges[:, 0]], np.arange(n + 1)),
     }
+
+
+def fields_of(graphs):
+    """The fields of a store of these graphs, as `read_graphs` gives them."""
+    return [
+        Field("node", "feat", "float32", (graphs["feat"].shape[1],)),
+        Field("graph", "label", "int64", n_types=int(graphs["label"].max()) + 1),
+    ]
+
+
+def add_graphs(writer, graphs, path):
+    """Hand all graphs to the writer; errors name the file they come from."""
+    for i, label in enumerate(graphs["label"]):
+        nodes = slice(*graphs["first_node"][i : i + 2])
+        src, dst = graphs["edges"][slice(*graphs["first_edge"][i : i + 2])].T - nodes.start
+        feat = graphs["feat"][nodes]
+        with reading(path):
+            writer.add(len(feat), src, dst, node={"feat": feat}, graph={"label": label})
 
 
 def node_features(source, n_nodes):

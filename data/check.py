@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from data.dataset import PARTS
 from data.download import DataError
-from data.packed import HEADER, Field, Packed, PackedWriter, StoreError
-from data.TUs import TextFiles, read_graphs
+from data.packed import HEADER, Packed, PackedWriter, StoreError
+from data.TUs import TextFiles, add_graphs, fields_of, read_graphs
 
 SHOWN = 3  # examples of graphs with a problem
 
@@ -43,16 +43,8 @@ def from_text(path, target):
     """TU text files as a store without folds. The name is that of the archive or folder."""
     path = path.resolve()  # "." has no name
     graphs = read_graphs(TextFiles(path, path.name.removesuffix(".zip")))
-    fields = [
-        Field("node", "feat", "float32", (graphs["feat"].shape[1],)),
-        Field("graph", "label", "int64", n_types=int(graphs["label"].max()) + 1),
-    ]
-    with PackedWriter(target, path.stem, fields) as writer:
-        for i, label in enumerate(graphs["label"]):
-            nodes = slice(*graphs["first_node"][i : i + 2])
-            src, dst = graphs["edges"][slice(*graphs["first_edge"][i : i + 2])].T - nodes.start
-            feat = graphs["feat"][nodes]
-            writer.add(len(feat), src, dst, node={"feat": feat}, graph={"label": label})
+    with PackedWriter(target, path.stem, fields_of(graphs)) as writer:
+        add_graphs(writer, graphs, path)
     return Packed(target)
 
 

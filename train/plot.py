@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from train.naming import run_name
-from train.table import ROOT, configurations, number_pair, printed_lines, read_results, results_of, scores
+from train.table import ROOT, config_files, number_pair, printed_lines, read_results, results_of, scores
 
 
 def read_curves(folders):
@@ -48,7 +48,7 @@ def draw_curves(figure, runs):
 def table_points(name, folders, dataset=None):
     """[(row, paper (mean, sd) or None, ours (mean, sd) or None, seconds an epoch, parameters)]."""
     results, _ = read_results(folders)
-    files, suffix = configurations(), run_name("", {"dataset": dataset} if dataset else {})
+    files, suffix = config_files(), run_name("", {"dataset": dataset} if dataset else {})
     points = []
     for line in printed_lines(name):
         found = results_of(line, results, files, suffix)

@@ -8,7 +8,6 @@ import train.runtime  # noqa: F401, I001
 
 import argparse
 import csv
-import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from types import SimpleNamespace
 from data.catalogue import CATALOGUE
 from nets import build_net, count_parameters
 from train.config import Config
-from train.table import PAPER
+from train.table import PAPER, config_files
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = (2, 3, 4, 6, 7, 8)
@@ -40,14 +39,6 @@ def printed_rows():
             for line in csv.DictReader(file):
                 rows.setdefault(line["row_id"].removesuffix("-seed1").removesuffix("-seed2"), line)
     return rows
-
-
-def config_files():
-    """{row: [configuration files]}; a row that pools several models has one for each."""
-    files = {}
-    for path in sorted((ROOT / "configs").glob("*/*.json")):
-        files.setdefault(json.loads(path.read_text())["row"], []).append(path)
-    return files
 
 
 def command(path):

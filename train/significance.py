@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from train.naming import run_name
-from train.table import ROOT, aligned, configurations, metric_name, printed_lines, read_results, results_of
+from train.table import ROOT, aligned, config_files, metric_name, printed_lines, read_results, results_of
 
 LEVEL = 0.05
 FEWEST = 6  # the smallest two-sided p of n pairs is 2 / 2^n: 0.0625 for 5
@@ -68,7 +68,7 @@ def main(argv=None):
     )
     arguments = parser.parse_args(argv)
     results, problems = read_results(arguments.out_dir)
-    suffix, files = run_name("", {"dataset": arguments.dataset} if arguments.dataset else {}), configurations()
+    suffix, files = run_name("", {"dataset": arguments.dataset} if arguments.dataset else {}), config_files()
     rows = {line["row_id"]: results_of(line, results, files, suffix) for line in printed_lines(arguments.name)}
     # a row that pools several models has several scores a seed and fold: it cannot be paired
     single = {row: scores_by_run(found) for row, found in rows.items() if len({r["name"] for r in found}) == 1}

@@ -168,18 +168,18 @@ def printed_lines(name):
     return [line | {"train": train.get(line["row_id"])} for line in lines if line["split"] == "test"]
 
 
-def configurations():
-    """{row: names of its configuration files}; a row that pools several models has one for each."""
+def config_files():
+    """{row: [configuration files]}; a row that pools several models has one for each."""
     files = {}
     for path in sorted((ROOT / "configs").glob("*/*.json")):
-        files.setdefault(json.loads(path.read_text())["row"], []).append(path.stem)
+        files.setdefault(json.loads(path.read_text())["row"], []).append(path)
     return files
 
 
 def results_of(line, results, files, suffix=""):
     """The results that belong to a line of the table; `suffix` is what the name of a changed configuration ends with."""
     row, seed = re.fullmatch(r"(.*?)(?:-seed([12]))?", line["row_id"]).groups()
-    names = {name + suffix for name in files.get(row, ())}
+    names = {path.stem + suffix for path in files.get(row, ())}
     found = [r for r in results if r["name"] in names and (suffix or r["row"] == row)]
     return [r for r in found if seed is None or r["seed"] == TU_SEEDS[int(seed) - 1]]
 
@@ -226,7 +226,7 @@ HEADER = (
 
 def make_table(name, results, suffix=""):
     """Rows of texts under HEADER; with a suffix of the runs of changed configurations, which are not compared."""
-    lines, files = printed_lines(name), configurations()
+    lines, files = printed_lines(name), config_files()
     number, lower = int(lines[0]["table"]), lines[0]["metric"].startswith(LOWER_IS_BETTER)
     own = [results_of(line, results, files, suffix) for line in lines]
     values = [scores(found, "test") for found in own]
