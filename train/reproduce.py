@@ -44,7 +44,8 @@ def find_row(row):
 
 
 def make_jobs(rows, out, dataset=None, quick=False):
-    """A job for each row and seed; its folds are run one after the other."""
+    """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
+    early is a whole table of few seeds, not a few rows of it."""
     jobs = []
     for row, seeds in rows:
         path, family = find_row(row)
@@ -52,7 +53,7 @@ def make_jobs(rows, out, dataset=None, quick=False):
         changed = ({"dataset": dataset} if dataset else {}) | (QUICK if quick else {})
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
         folds = list(range(1 if quick else CATALOGUE[read_config(path)["dataset"]].n_folds))
-        for seed in seeds[: 1 if quick else None]:
+        for place, seed in enumerate(seeds[: 1 if quick else None]):
             words = [
                 "--config",
                 str(path),
@@ -66,8 +67,9 @@ def make_jobs(rows, out, dataset=None, quick=False):
             config = parse_config([*words, *more], family, main.DATASETS, default="")
             results = tuple(config.run(fold).path / "result.json" for fold in folds)
             log = results[0].parent.parent / "log.txt"
-            jobs.append(Job(f"{row} seed {seed}", (ROOT / f"main_{family}.py", *words, *more), results, log))
-    return jobs
+            job = Job(f"{row} seed {seed}", (ROOT / f"main_{family}.py", *words, *more), results, log)
+            jobs.append((place, job))
+    return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
 
 
 def gpu_numbers():

@@ -32,7 +32,7 @@ def make_result(run, trainer, status, stopped_by, metrics):
         "epoch_time_s": trainer.elapsed / epochs if epochs else None,
         "total_time_hr": trainer.elapsed / 3600,
         "dataset": {"name": trainer.fold.store.name, "hash": trainer.fold.store.hash},
-        "config": run.config,
+        "config": run.identity,  # what the numbers depend on; folders and the like are in config.json
         "device": trainer.device.type,
         "threads": torch.get_num_threads(),
         "versions": {

@@ -83,7 +83,8 @@ def test_every_level_of_task_learns_and_leaves_a_whole_folder(tmp_path, kind):
     assert result["status"] == "ok" and result["stopped_by"] == "epochs" and result["epochs"] == 60
     assert set(result["metrics"]) == {"last", "best_val"}
     assert all(set(m) == set(PARTS) and metric.name in m["test"] for m in result["metrics"].values())
-    assert json.loads((run.path / "config.json").read_text())["config"] == run.config == result["config"]
+    stored = json.loads((run.path / "config.json").read_text())
+    assert stored["config"] == run.config and stored["identity"] == run.identity == result["config"]
     assert not list(run.path.glob("*.tmp"))
 
     board = EventAccumulator(str(run.path / "tensorboard"))
