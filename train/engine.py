@@ -1,7 +1,8 @@
-"""Many runs at once, on this machine: what is finished is skipped, what fails is reported, what others run is waited for.
+"""Many runs at once: what is finished is skipped, what fails is reported, what others run is waited for.
 
-A job is a command that leaves result files. `LocalEngine` starts as many as there are slots: one a GPU, or several processes on the
-CPU. Nothing is kept in memory that is not on the disk: stopped at any moment and started again, only what is missing is done.
+A job is a command that leaves result files. `LocalEngine` starts as many on this machine as there are slots: one a GPU, or several
+processes on the CPU; train/ray_engine.py sends them to a cluster. Nothing is kept in memory that is not on the disk: stopped at
+any moment and started again, only what is missing is done.
 """
 
 import os
@@ -14,31 +15,45 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
+LOST = "lost"  # instead of an exit code: the machine of the run is gone, the run goes on elsewhere
 POLL = 0.2  # seconds between looks at the running processes
 RETRY = 10.0  # seconds before a busy run is tried again
 
 
+OUT = "{out}"  # stands in a job's command for the folder of the runs
+
+
 @dataclass(frozen=True)
 class Job:
-    """A command (words after `python`), and the files it leaves when it is done.
+    """A command (words after `python`), and the files below `out` it leaves when it is done. It writes nowhere but into `folder`
+    below `out`, and finds `out` in the place of the word OUT of its command: on another machine that is another folder.
 
     `needs` are names of jobs that must be done before. `command` may be a function without arguments, called when they are: a
-    choice among their results.
+    choice among their results. `cpus` and `gpus` are what it occupies on a cluster.
     """
 
     name: str
     command: tuple | Callable
+    out: Path
+    folder: str
     results: tuple
-    log: Path
     needs: tuple = ()
     cpus: int = 1
     gpus: int = 0
 
+    @property
+    def paths(self):
+        return [self.out / name for name in self.results]
+
+    @property
+    def log(self):
+        return self.out / self.folder / "log.txt"
+
     def done(self):
-        return all(Path(path).exists() for path in self.results)
+        return all(path.exists() for path in self.paths)
 
     def words(self):
-        return [sys.executable, *map(str, self.command() if callable(self.command) else self.command)]
+        return [str(word) for word in (self.command() if callable(self.command) else self.command)]
 
 
 @dataclass
@@ -111,9 +126,13 @@ class Slots:
         return values
 
 
-class LocalEngine:
-    def __init__(self, jobs=None, gpus=None):
-        self.slots = Slots(jobs, gpus)
+class Engine:
+    """The order of the jobs. How one is started and watched is an engine's own: `room`, `start`, `poll`, `stop` and `close`."""
+
+    gpus = 0  # of all machines together
+
+    def close(self):
+        """Give back what the engine holds."""
 
     def run(self, jobs, display=lambda state, force=False: None):
         """Do all jobs; returns the State. Ctrl-C stops the running ones in order and raises KeyboardInterrupt."""
@@ -128,7 +147,7 @@ class LocalEngine:
                 display(state)
                 time.sleep(POLL)
         except BaseException:
-            stop([process for process, *_ in running.values()])
+            self.stop([handle for handle, _ in running.values()])
             raise
         display(state, force=True)
         return state
@@ -136,7 +155,7 @@ class LocalEngine:
     def _start(self, waiting, running, later, state):
         finished = {*state.done, *state.skipped}
         for job in list(waiting):
-            if not self.slots.free:
+            if not self.room():
                 return
             if lost := [need for need in job.needs if need in state.failed]:
                 waiting.remove(job)
@@ -145,37 +164,64 @@ class LocalEngine:
             if not finished.issuperset(job.needs) or later.get(job.name, 0) > time.monotonic():
                 continue
             waiting.remove(job)
-            slot = self.slots.free.pop(0)
-            job.log.parent.mkdir(parents=True, exist_ok=True)
-            with open(job.log, "ab") as log:
-                process = subprocess.Popen(
-                    job.words(),
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env=self.slots.environment(slot),
-                    start_new_session=True,
-                )
-            running[job.name] = (process, job, slot)
+            running[job.name] = (self.start(job), job)
             state.running.append(job.name)
 
     def _collect(self, waiting, running, later, state, display):
-        for name, (process, job, slot) in list(running.items()):
-            if (code := process.poll()) is None:
+        for name, (handle, job) in list(running.items()):
+            if (code := self.poll(handle)) is None:
                 continue
             del running[name]
             state.running.remove(name)
-            self.slots.free.append(slot)
-            if code == BUSY:
+            if code in (BUSY, LOST):
                 if job.done():
                     state.skipped.append(name)
                 else:
-                    later[name] = time.monotonic() + RETRY
+                    later[name] = time.monotonic() + (RETRY if code == BUSY else 0)
                     waiting.append(job)
             elif code == 0 and job.done():
                 state.done.append(name)
             else:
                 state.failed[name] = ending(job.log, code)
             display(state, force=True)
+
+
+class LocalEngine(Engine):
+    """Processes of this machine."""
+
+    def __init__(self, jobs=None, gpus=None):
+        self.slots, self.gpus = Slots(jobs, gpus), len(gpus or [])
+
+    def room(self):
+        return bool(self.slots.free)
+
+    def start(self, job):
+        slot = self.slots.free.pop(0)
+        return start_process(job.words(), job.out, job.log, self.slots.environment(slot)), slot
+
+    def poll(self, handle):
+        process, slot = handle
+        code = process.poll()
+        if code is not None:
+            self.slots.free.append(slot)
+        return code
+
+    def stop(self, handles):
+        stop([process for process, _ in handles])
+
+
+def start_process(words, out, log, environment, first=None):
+    """A command of a job as a process whose words are added to `log`; `first` is called in the new process."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "ab") as file:
+        return subprocess.Popen(
+            [sys.executable, *(str(out) if word == OUT else word for word in words)],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=first,
+        )
 
 
 def ending(log, code, n_lines=3):

@@ -8,11 +8,13 @@ Environment variables, the same for every script:
     QUICK=1         a tiny part of the data, two epochs, one seed: to see that everything works
     DATASET=NAME    run the rows on another dataset, such as ZINC-redrawn; not the paper's data then, and marked as such
     OUT=FOLDER      where the runs are kept (out)
-    ENGINE=ray      send the runs to a Ray cluster (requirements-cluster.txt)
+    ENGINE=ray      send the runs to a Ray cluster: that of RAY_ADDRESS, or one of this machine alone (requirements-cluster.txt);
+                    as many at once as fit, or JOBS
+    CPUS=n          cores that a run occupies on the cluster (1); one GPU each where there are GPUs
 """
 
 import argparse
-import importlib
+import importlib.util
 import os
 import signal
 import sys
@@ -20,7 +22,7 @@ from pathlib import Path
 
 from data.catalogue import CATALOGUE
 from train.config import ROOT, ConfigError, parse_config, read_config
-from train.engine import Display, Job, LocalEngine
+from train.engine import OUT, Display, Job, LocalEngine
 from train.naming import QUICK
 
 
@@ -43,9 +45,9 @@ def find_row(row):
     return found[0], found[0].parent.name
 
 
-def make_jobs(rows, out, dataset=None, quick=False):
+def make_jobs(rows, out, dataset=None, quick=False, **needed):
     """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
-    early is a whole table of few seeds, not a few rows of it."""
+    early is a whole table of few seeds, not a few rows of it. `needed`: the cpus and gpus of each."""
     jobs = []
     for row, seeds in rows:
         path, family = find_row(row)
@@ -54,20 +56,13 @@ def make_jobs(rows, out, dataset=None, quick=False):
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
         folds = list(range(1 if quick else CATALOGUE[read_config(path)["dataset"]].n_folds))
         for place, seed in enumerate(seeds[: 1 if quick else None]):
-            words = [
-                "--config",
-                str(path),
-                "--seed",
-                str(seed),
-                "--out_dir",
-                str(out),
-                "--folds",
-                str(folds).replace(" ", ""),
-            ]
-            config = parse_config([*words, *more], family, main.DATASETS, default="")
-            results = tuple(config.run(fold).path / "result.json" for fold in folds)
-            log = results[0].parent.parent / "log.txt"
-            job = Job(f"{row} seed {seed}", (ROOT / f"main_{family}.py", *words, *more), results, log)
+            words = ["--config", str(path), "--seed", str(seed), "--folds", str(folds).replace(" ", ""), *more]
+            config = parse_config([*words, "--out_dir", str(out)], family, main.DATASETS, default="")
+            results = [config.run(fold).path.relative_to(out) / "result.json" for fold in folds]
+            command = (str(ROOT / f"main_{family}.py"), *words, "--out_dir", OUT)
+            job = Job(
+                f"{row} seed {seed}", command, out, str(results[0].parent.parent), tuple(map(str, results)), **needed
+            )
             jobs.append((place, job))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
 
@@ -80,12 +75,23 @@ def gpu_numbers():
 
 
 def make_engine():
-    name, jobs = os.environ.get("ENGINE", "local"), os.environ.get("JOBS", "1")
-    if not jobs.isdigit() or int(jobs) < 1:
-        raise SystemExit(f"JOBS={jobs}: expected a positive number")
-    if name != "local":
-        raise SystemExit(f"ENGINE={name}: expected local")
-    return LocalEngine(int(jobs), gpu_numbers())
+    name, jobs = os.environ.get("ENGINE", "local"), os.environ.get("JOBS")
+    n_jobs = positive("JOBS", jobs) if jobs else None
+    if name == "local":
+        return LocalEngine(n_jobs, gpu_numbers())
+    if name != "ray":
+        raise SystemExit(f"ENGINE={name}: expected local or ray")
+    if importlib.util.find_spec("ray") is None:
+        raise SystemExit("ENGINE=ray: Ray is not installed; bash install.sh requirements-cluster.txt installs it")
+    from train.ray_engine import RayEngine
+
+    return RayEngine(n_jobs, os.environ.get("RAY_ADDRESS"))
+
+
+def positive(name, text):
+    if not text.isdigit() or int(text) < 1:
+        raise SystemExit(f"{name}={text}: expected a positive number")
+    return int(text)
 
 
 def interrupt(number, frame):
@@ -100,18 +106,20 @@ def main(argv=None):
     name = parser.parse_args(argv).name
     quick = os.environ.get("QUICK", "0") not in ("", "0")
     out = Path(os.environ.get("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
-    try:
-        jobs = make_jobs(read_lines(sys.stdin.read()), out, os.environ.get("DATASET"), quick)
-    except ConfigError as error:
-        raise SystemExit(str(error)) from None
-    display = Display(name)
+    rows = read_lines(sys.stdin.read())
     for number in (signal.SIGINT, signal.SIGTERM):  # also in the background, where the shell lets SIGINT be ignored
         signal.signal(number, interrupt)
+    engine, display = make_engine(), Display(name)
     try:
-        state = make_engine().run(jobs, display)
+        needed = {"cpus": positive("CPUS", os.environ.get("CPUS", "1")), "gpus": min(1, engine.gpus)}
+        state = engine.run(make_jobs(rows, out, os.environ.get("DATASET"), quick, **needed), display)
+    except ConfigError as error:
+        raise SystemExit(str(error)) from None
     except KeyboardInterrupt:
         print("\nStopped; the same command goes on from here.", file=sys.stderr)
         return 130
+    finally:
+        engine.close()
     display.close(state)
     for failed, reason in state.failed.items():
         print(f"failed: {failed}\n  " + reason.replace("\n", "\n  "), file=sys.stderr)

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from train import engine
-from train.engine import BUSY, Job, LocalEngine, Slots, duration
+from train.engine import BUSY, OUT, Job, LocalEngine, Slots, duration
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,13 @@ def impatient(monkeypatch):
 
 def job(folder, name, code="", **options):
     """A job that runs `code`, notes that it ran, and writes its result."""
-    result = folder / f"{name}.result"
-    program = f"{textwrap.dedent(code)}\nopen({str(folder / 'ran')!r}, 'a').write({name!r} + chr(10))\nopen({str(result)!r}, 'w')"
-    return Job(name, ("-c", program), (result,), folder / "logs" / f"{name}.log", **options)
+    program = f"""
+{textwrap.dedent(code)}
+import pathlib, sys
+open({str(folder / "ran")!r}, "a").write({name!r} + chr(10))
+(pathlib.Path(sys.argv[1]) / {name!r} / "result").touch()
+"""
+    return Job(name, ("-c", program, OUT), folder, name, (f"{name}/result",), **options)
 
 
 def ran(folder):
@@ -34,7 +38,8 @@ def ran(folder):
 
 def test_all_jobs_are_done_once_and_finished_ones_are_skipped(tmp_path):
     jobs = [job(tmp_path, f"j{i}") for i in range(5)]
-    jobs[2].results[0].touch()
+    (tmp_path / "j2").mkdir()
+    jobs[2].paths[0].touch()
     state = LocalEngine(2).run(jobs)
     assert sorted(ran(tmp_path)) == ["j0", "j1", "j3", "j4"] and state.skipped == ["j2"] and not state.failed
     again = LocalEngine(2).run(jobs)
@@ -65,7 +70,7 @@ def test_a_failed_job_is_reported_with_its_last_words_and_stops_only_what_needs_
 
 def test_a_killed_job_and_one_without_its_result_have_failed(tmp_path):
     killed = job(tmp_path, "killed", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    silent = Job("silent", ("-c", "pass"), (tmp_path / "never",), tmp_path / "silent.log")
+    silent = Job("silent", ("-c", "pass"), tmp_path, "silent", ("never",))
     state = LocalEngine(1).run([killed, silent])
     assert "SIGKILL" in state.failed["killed"] and "exit code 0" in state.failed["silent"]
 
@@ -74,14 +79,14 @@ def test_a_job_waits_for_what_it_needs_and_may_choose_by_it(tmp_path):
     first = [job(tmp_path, f"inner{i}") for i in range(2)]
     last = job(tmp_path, "outer")
     chosen = Job("outer", lambda: last.command if len(ran(tmp_path)) == 2 else ("-c", "raise SystemExit(9)"),
-                 last.results, last.log, needs=("inner0", "inner1"))  # fmt: skip
+                 tmp_path, last.folder, last.results, needs=("inner0", "inner1"))  # fmt: skip
     state = LocalEngine(3).run([chosen, *first])
     assert not state.failed and ran(tmp_path)[-1] == "outer"
 
 
 def test_a_busy_run_is_waited_for(tmp_path):
     """Another process holds the run: its exit code says so, and it is tried again until the result is there."""
-    busy = Job("busy", ("-c", f"raise SystemExit({BUSY})"), (tmp_path / "result",), tmp_path / "busy.log")
+    busy = Job("busy", ("-c", f"raise SystemExit({BUSY})"), tmp_path, "busy", ("result",))
     threading.Timer(0.8, (tmp_path / "result").touch).start()
     state = LocalEngine(1).run([busy])
     assert state.skipped == ["busy"] and not state.failed
@@ -101,7 +106,7 @@ import sys
 from pathlib import Path
 from train.engine import Job, LocalEngine
 folder = Path(sys.argv[1])
-LocalEngine(1).run([Job("long", ("-c", sys.argv[2], folder), (folder / "never",), folder / "log")])
+LocalEngine(1).run([Job("long", ("-c", sys.argv[2], folder), folder, "long", ("never",))])
 """
 LONG_JOB = """
 import pathlib, signal, sys, time

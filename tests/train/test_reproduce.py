@@ -47,8 +47,8 @@ def test_seeds_and_names(script):
 
 def test_jobs_of_a_row(tmp_path):
     (job,) = make_jobs([("T3-CSL-GCN-LapPE-L4", [41])], tmp_path)
-    assert [path.parent.name for path in job.results] == [f"fold_{f}" for f in range(5)]
-    assert job.results[0].parts[-5:-1] == ("CSL", "T3-CSL-GCN-LapPE-L4", "seed_41", "fold_0")
+    folder = "CSL/T3-CSL-GCN-LapPE-L4/seed_41"
+    assert job.folder == folder and list(job.results) == [f"{folder}/fold_{f}/result.json" for f in range(5)]
     (quick,) = make_jobs([("T6-DD-GCN-L4", [41, 95])], tmp_path, quick=True)
     assert len(quick.results) == 1 and "T6-DD-GCN-L4+data.limit=8+train.epochs=2" in str(quick.results[0])
     (own,) = make_jobs([("T2-ZINC-GCN-L4", [41])], tmp_path, dataset="ZINC-redrawn")
@@ -65,13 +65,19 @@ def test_lines_that_are_no_rows(text, message):
         find_row("T3-CSL-GCM")
 
 
+def test_the_first_seed_of_every_row_comes_first(tmp_path):
+    jobs = make_jobs([("T3-CSL-GCN-LapPE-L4", [41, 95]), ("T3-CSL-MLP-LapPE-L4", [41, 95, 12])], tmp_path)
+    short = [(job.name.split("-")[2], int(job.name.split()[-1])) for job in jobs]
+    assert short == [("GCN", 41), ("MLP", 41), ("GCN", 95), ("MLP", 95), ("MLP", 12)]
+
+
 def test_bad_settings(monkeypatch):
     monkeypatch.setenv("JOBS", "0")
     with pytest.raises(SystemExit, match="JOBS=0: expected a positive number"):
         make_engine()
     monkeypatch.setenv("JOBS", "2")
     monkeypatch.setenv("ENGINE", "slurm")
-    with pytest.raises(SystemExit, match="ENGINE=slurm: expected local"):
+    with pytest.raises(SystemExit, match="ENGINE=slurm: expected local or ray"):
         make_engine()
 
 

@@ -1,0 +1,143 @@
+"""The same jobs on a real Ray cluster of two nodes, one of which is killed: every run finishes, once, from its checkpoint."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import filelock
+import pytest
+
+from train import engine
+from train.engine import OUT, Job
+
+ray = pytest.importorskip("ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+from train import ray_engine  # noqa: E402 - needs ray
+
+ROOT = Path(__file__).resolve().parents[2]
+N_STEPS = 20
+
+# Works like a run: a step, a line of its log, a checkpoint; what it did is also noted outside, where no one deletes it.
+STEPS = """
+import os, pathlib, sys, time
+folder, trace, name, n_steps = pathlib.Path(sys.argv[1]) / sys.argv[3], sys.argv[2], sys.argv[3], int(sys.argv[4])
+folder.mkdir(parents=True, exist_ok=True)
+saved = folder / "checkpoint.pt"
+start = int(saved.read_text()) if saved.exists() else 0
+for step in range(start, n_steps):
+    time.sleep(0.1)
+    open(folder / "metrics.jsonl", "a").write(f"{step}\\n")
+    (folder / "new.tmp").write_text(str(step + 1))
+    os.replace(folder / "new.tmp", saved)
+    open(trace, "a").write(f"{name} {step}\\n")
+(folder / "result.json").write_text("{}")
+print("finished", name)
+"""
+
+
+def steps(out, name, n_steps=N_STEPS, **options):
+    return Job(name, ("-c", STEPS, OUT, out / "trace", name, n_steps), out, name, (f"{name}/result.json",), **options)
+
+
+def traces(out):
+    """{job: [step, ...]} in the order in which they were made."""
+    made = {}
+    for line in (out / "trace").read_text().splitlines():
+        made.setdefault(line.split()[0], []).append(int(line.split()[1]))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(engine, "POLL", 0.02)
+    monkeypatch.setattr(engine, "RETRY", 0.3)
+    monkeypatch.setattr(ray_engine, "SYNC", 0.2)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    two = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    two.second = two.add_node(num_cpus=1)
+    yield two
+    two.shutdown()
+
+
+@pytest.fixture
+def engine_of(monkeypatch):
+    """Makes a RayEngine, and closes it at the end."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    made = []
+
+    def make(**options):
+        made.append(ray_engine.RayEngine(**options))
+        return made[0]
+
+    yield make
+    made[0].close()
+
+
+def test_a_node_dies_and_every_run_finishes_once(cluster, engine_of, tmp_path):
+    jobs = [steps(tmp_path, f"j{i}") for i in range(4)]
+    jobs.append(steps(tmp_path, "last", 2, needs=("j0", "j1", "j2", "j3")))
+    killed = []
+
+    def kill_when_both_work(state, force=False):
+        begun = [path for path in tmp_path.glob("j*/checkpoint.pt") if int(path.read_text()) >= 3]
+        if len(begun) == 2 and not killed:
+            killed.append({path.parent.name: int(path.read_text()) for path in begun})
+            cluster.remove_node(cluster.second, allow_graceful=False)
+
+    runs = engine_of(address=cluster.address)
+    state = runs.run(jobs, kill_when_both_work)
+    assert not state.failed and sorted(state.done) == ["j0", "j1", "j2", "j3", "last"] and killed
+    (lost,) = (name for name, times in runs.lost.items() if times == 1)
+    assert lost in killed[0] and "NodeDiedError" in (tmp_path / lost / "log.txt").read_text()
+    made = traces(tmp_path)
+    for name in ("j0", "j1", "j2", "j3"):
+        assert made[name].count(N_STEPS - 1) == 1 and (tmp_path / name / "checkpoint.pt").read_text() == str(N_STEPS)
+        if name != lost:
+            assert made[name] == list(range(N_STEPS))
+    # the second attempt went on from a checkpoint that had arrived before the death, not from the start
+    assert made[lost].count(0) == 1
+    assert made["last"] == [0, 1] and list(made)[-1] == "last"
+    assert "finished last" in (tmp_path / "last/log.txt").read_text()
+
+
+def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path):
+    finished = steps(tmp_path, "finished")
+    failing = Job("failing", ("-c", "print('oh'); raise SystemExit(3)"), tmp_path, "failing", ("r",))
+    (tmp_path / "finished").mkdir()
+    (tmp_path / "finished/result.json").write_text("{}")
+    absent = Job("absent", (str(tmp_path / "main_absent.py"),), tmp_path, "absent", ("r2",))
+    busy = steps(tmp_path, "busy", 1)
+    (tmp_path / "busy").mkdir()
+    lock = filelock.FileLock(tmp_path / "busy/.lock")  # as a local run of the same folder holds it
+    lock.acquire()
+
+    def release_when_the_rest_is_done(state, force=False):
+        if len(state.failed) == 2 and lock.is_locked:
+            assert not (tmp_path / "trace").exists()
+            lock.release()
+
+    state = engine_of().run([finished, failing, absent, busy], release_when_the_rest_is_done)
+    assert state.skipped == ["finished"] and state.done == ["busy"] and traces(tmp_path) == {"busy": [0]}
+    assert "exit code 3" in state.failed["failing"] and "oh" in state.failed["failing"]
+    assert "the project must be at the same path" in state.failed["absent"]
+
+
+def test_a_script_sends_real_runs_to_a_local_cluster(child_env, tmp_path):
+    env = child_env | {"ENGINE": "ray", "QUICK": "1", "OUT": str(tmp_path)}
+    env.pop("RAY_ADDRESS", None)
+    words = [sys.executable, "-m", "train.reproduce", "table3"]
+    lines = "T3-CSL-MLP-LapPE-L4 41\nT3-CSL-GCN-LapPE-L4 41\n"
+    done = subprocess.run(words, cwd=ROOT, env=env, input=lines, capture_output=True, text=True)
+    assert done.returncode == 0 and "2 of 2 done, 0 running, 0 failed" in done.stderr, done.stderr
+    results = sorted((tmp_path / "quick").rglob("result.json"))
+    assert len(results) == 2 and all(json.loads(path.read_text())["threads"] == 1 for path in results)
+    for path in results:
+        names = set(os.listdir(path.parent))
+        assert {"config.json", "checkpoint.pt", "metrics.jsonl", "tensorboard", "result.json"} <= names

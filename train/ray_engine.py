@@ -1,0 +1,184 @@
+"""ENGINE=ray: the jobs of train/engine.py on the machines of a Ray cluster (requirements-cluster.txt).
+
+No common disk is needed. A job works in a temporary folder of the machine that Ray gives it, and every few seconds sends the files
+that changed to the driver, the process that started the script, which puts them where a local run would have. When the machine
+dies, the job is started elsewhere from the files the driver has: it goes on from its last checkpoint. The machines need the project
+at the same path as the driver, installed with `bash install.sh requirements-cluster.txt`.
+"""
+
+import contextlib
+import ctypes
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import filelock
+import ray
+
+from train.engine import BUSY, LOST, Engine, start_process, stop
+from train.files import write_atomic
+
+SYNC = 5.0  # seconds between two looks at the files of a run
+ATTEMPTS = 5  # machines a run may lose before it counts as failed
+PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+class RayEngine(Engine):
+    """A cluster that is there already (RAY_ADDRESS), or one of this machine alone, started and ended with the engine."""
+
+    def __init__(self, jobs=None, address=None):
+        ray.init(address=address or "local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        self.jobs, self.under_way, self.lost = jobs, 0, {}
+        self.gpus = int(ray.cluster_resources().get("GPU", 0))
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # each run under way holds the locks of its folders
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 65536, hard))
+
+    def close(self):
+        ray.shutdown()
+
+    def room(self):
+        """More jobs than fit are handed to Ray: a machine that joins finds work, and an autoscaler sees what is wanted."""
+        return self.under_way < (self.jobs or 2 * int(ray.cluster_resources().get("CPU", 1)) + 8)
+
+    def start(self, job):
+        self.under_way += 1
+        return RayRun(job)
+
+    def poll(self, run):
+        code = run.poll()
+        if code is None:
+            return None
+        self.under_way -= 1
+        if code == LOST:
+            self.lost[run.job.name] = self.lost.get(run.job.name, 0) + 1
+            if self.lost[run.job.name] >= ATTEMPTS:
+                run.note(f"given up: its machine died {ATTEMPTS} times")
+                return 1
+        return code
+
+    def stop(self, runs):
+        for run in runs:
+            run.cancel()
+
+
+class RayRun:
+    """A job on its way: the locks of its folders, and the stream of files that comes back."""
+
+    def __init__(self, job):
+        self.job, self.locks, self.stream, self.code = job, [], None, None
+        try:
+            for path in job.paths:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                lock = filelock.FileLock(path.parent / ".lock")  # the lock that a local run of the same folder takes
+                lock.acquire(timeout=0)
+                self.locks.append(lock)
+        except filelock.Timeout:
+            self._end(BUSY)
+            return
+        task = ray.remote(work).options(
+            name=job.name, num_cpus=job.cpus, num_gpus=job.gpus, max_retries=0, num_returns="streaming"
+        )
+        environment = {key: value for key, value in os.environ.items() if key.startswith(PASSED_ON)}
+        environment.setdefault("OMP_NUM_THREADS", str(job.cpus))
+        self.stream = task.remote(job.words(), job.folder, read_files(job.out / job.folder), environment, SYNC)
+
+    def poll(self):
+        """Write what has arrived; None while the job is under way, then its exit code, or LOST."""
+        while self.code is None and ray.wait([self.stream], timeout=0)[0]:
+            try:
+                self.receive(ray.get(next(self.stream)))
+            except StopIteration:
+                self.note("the stream of files ended without an exit code")
+                self._end(1)
+            except ray.exceptions.RayTaskError as error:  # raised by work() itself
+                self.note(str(error.cause))
+                self._end(1)
+            except ray.exceptions.RayError as error:  # the machine, its memory or its network
+                self.note(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+                self._end(LOST)
+        return self.code
+
+    def receive(self, message):
+        files, code = message
+        for name in in_order(files):
+            path = self.job.out / self.job.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, files[name])
+        if code is not None:
+            self._end(code)
+
+    def note(self, text):
+        """A line of our own in the log of the run."""
+        self.job.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.job.log, "a") as log:
+            log.write(text + "\n")
+
+    def cancel(self):
+        if self.stream is not None and self.code is None:
+            ray.cancel(self.stream)
+        self._end(LOST)
+
+    def _end(self, code):
+        self.code = code
+        for lock in self.locks:
+            lock.release()
+        self.locks = []
+
+
+def work(words, folder, files, environment, sync):
+    """On a machine of the cluster: run the command on a copy of its files, and yield (changed files, exit code or None)."""
+    if words[0].endswith(".py") and not Path(words[0]).exists():
+        raise FileNotFoundError(
+            f"{words[0]} is not on this machine of the cluster: the project must be at the same path on all"
+        )
+    out = Path(tempfile.mkdtemp(prefix="gnn-run-"))
+    try:
+        for name, content in files.items():
+            (out / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / folder / name).write_bytes(content)
+        sent = {}
+        read_files(out / folder, sent)
+        process = start_process(words, out, out / folder / "log.txt", {**os.environ, **environment}, die_with_parent)
+        try:
+            while (code := process.poll()) is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(sync)
+                if changed := read_files(out / folder, sent):
+                    yield changed, None
+            yield read_files(out / folder, sent), code
+        finally:
+            stop([process])
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+
+
+def read_files(folder, known=None):
+    """{name below folder: content} of its files, of those alone that changed since they were last put into `known`."""
+    known = {} if known is None else known
+    found = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock" and path.suffix != ".tmp"]
+    content = {}
+    for name in reversed(in_order(str(path.relative_to(folder)) for path in found)):
+        stamp = ((folder / name).stat().st_mtime_ns, (folder / name).stat().st_size)
+        if known.get(name) != stamp:
+            content[name] = (folder / name).read_bytes()
+            known[name] = stamp
+    return content
+
+
+def in_order(names):
+    """In the order of writing: checkpoints after the rest, so that metrics.jsonl has the lines before them, then the results. Read
+    in the opposite order, what has arrived is at every moment what a killed run leaves."""
+    last = ("checkpoint.pt", "result.json")
+    return sorted(names, key=lambda name: last.index(Path(name).name) if Path(name).name in last else -1)
+
+
+def die_with_parent():
+    """In a new process: end with SIGTERM, in order, when Ray's process that started this one is killed (Linux)."""
+    if LIBC is not None:
+        LIBC.prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
