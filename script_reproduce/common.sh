@@ -7,6 +7,7 @@
 # QUICK=1      a tiny part of the data, two epochs, one seed: does everything work?
 # DATASET=NAME another dataset for the rows, such as ZINC-redrawn: not the paper's data, and marked as such
 # OUT=FOLDER   where the runs are kept (out)
+# ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores a run (docs/scale.md)
 #
 # In the foreground, without questions. Interrupted and started again, only what is missing is run. A run that fails is reported
 # at the end and does not stop the others.
@@ -20,14 +21,14 @@ seeds() { current_seeds=$(IFS=,; echo "$*"); }
 row() { rows+=("$1 $current_seeds"); }
 
 run_table() {
-  local name=$1 status=0 folders=("${OUT:-$root/out}" "$root/results")
-  bash "$root/install.sh" requirements.txt
+  local name=$1 status=0 folder=${OUT:-$root/out}
+  bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt
   cd "$root"
   printf '%s\n' "${rows[@]}" | .venv/bin/python -m train.reproduce "$name" || status=$?
   if [ "$status" -gt 1 ]; then return "$status"; fi
   local options=()
   if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); fi
-  if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folders=("${OUT:-$root/out}/quick"); fi
-  .venv/bin/python -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "${folders[@]}"
+  if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folder+=/quick; fi
+  .venv/bin/python -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "$folder"
   return "$status"
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from train.naming import run_name
-from train.table import ROOT, config_files, number_pair, printed_lines, read_results, results_of, scores
+from train.table import add_folders, config_files, number_pair, printed_lines, read_results, results_of, scores
 
 
 def read_curves(folders):
@@ -94,9 +94,7 @@ def main(argv=None):
     parser.add_argument("what", nargs="+", help="folders of runs, or the name of a table")
     parser.add_argument("--save", type=Path, required=True, metavar="FILE", help="FILE.png or FILE.svg")
     parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
-    parser.add_argument(
-        "--out_dir", nargs="+", type=Path, default=[ROOT / "out", ROOT / "results"], help="folders with result files"
-    )
+    add_folders(parser)
     arguments = parser.parse_args(argv)
     if arguments.save.suffix not in (".png", ".svg"):
         parser.error(f"--save {arguments.save}: expected a file ending in .png or .svg")

@@ -10,14 +10,13 @@ fewer, no outcome could be significant). Two models differ if the corrected p is
 import argparse
 import sys
 from itertools import combinations
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 from scipy.stats import wilcoxon
 
 from train.naming import run_name
-from train.table import ROOT, aligned, config_files, metric_name, printed_lines, read_results, results_of
+from train.table import add_folders, aligned, config_files, metric_name, printed_lines, read_results, results_of
 
 LEVEL = 0.05
 FEWEST = 6  # the smallest two-sided p of n pairs is 2 / 2^n: 0.0625 for 5
@@ -63,9 +62,7 @@ def main(argv=None):
     )
     parser.add_argument("name", help="table3, table2_ZINC, ...")
     parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
-    parser.add_argument(
-        "--out_dir", nargs="+", type=Path, default=[ROOT / "out", ROOT / "results"], help="folders with result files"
-    )
+    add_folders(parser)
     arguments = parser.parse_args(argv)
     results, problems = read_results(arguments.out_dir)
     suffix, files = run_name("", {"dataset": arguments.dataset} if arguments.dataset else {}), config_files()

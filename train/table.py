@@ -2,6 +2,7 @@
 
     python -m train.table table3                     the table as text; also table2_ZINC, table6, ... as in script_reproduce/
     python -m train.table table2_ZINC --dataset ZINC-redrawn --format markdown
+    python -m train.table table3 --out_dir results   the project's own runs
 
 A row agrees with the paper when the means differ by at most twice the paper's standard deviation, or when Welch's t-test does not
 tell them apart (p >= 0.05). The best model is marked **, models within one of its standard deviations *, in both columns by the
@@ -14,24 +15,17 @@ import json
 import math
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from statistics import fmean, pstdev, stdev
 
 from scipy.stats import ttest_ind_from_stats
 
+from data.catalogue import CATALOGUE
 from train.naming import QUICK, run_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper_tables" / "benchmarking_gnns"
-N_RUNS = {
-    2: 4,
-    3: 100,
-    4: 4,
-    6: 10,
-    7: 4,
-    8: 4,
-}  # scores that the paper's mean and s.d. are of; 100 for CSL in Table 7 too
-TU_SEEDS = (41, 95)  # the paper's "seed 1" and "seed 2"
 LOWER_IS_BETTER = ("MAE",)
 KEYS = {
     "format",
@@ -176,12 +170,41 @@ def config_files():
     return files
 
 
+@cache
+def script_seeds():
+    """{name of a configuration: its seeds in the paper's order}, from the scripts of script_reproduce/."""
+    seeds = {}
+    for path in sorted((ROOT / "script_reproduce").glob("table*.sh")):
+        current = ""
+        for line in path.read_text().splitlines():
+            word, _, rest = line.partition(" ")
+            if word == "seeds":
+                current = rest
+            elif word == "row":
+                seeds[rest] = [int(seed) for seed in current.split()]
+    return seeds
+
+
+def runs_of(line, files):
+    """(row, configurations, seeds) of a line of the table. Table 6 has a line for each seed, "seed 1" and "seed 2"."""
+    row, number = re.fullmatch(r"(.*?)(?:-seed([12]))?", line["row_id"]).groups()
+    paths = files.get(row, [])
+    seeds = script_seeds()[paths[0].stem] if paths else []
+    return row, paths, [seeds[int(number) - 1]] if number and seeds else seeds
+
+
 def results_of(line, results, files, suffix=""):
     """The results that belong to a line of the table; `suffix` is what the name of a changed configuration ends with."""
-    row, seed = re.fullmatch(r"(.*?)(?:-seed([12]))?", line["row_id"]).groups()
-    names = {path.stem + suffix for path in files.get(row, ())}
+    row, paths, seeds = runs_of(line, files)
+    names = {path.stem + suffix for path in paths}
     found = [r for r in results if r["name"] in names and (suffix or r["row"] == row)]
-    return [r for r in found if seed is None or r["seed"] == TU_SEEDS[int(seed) - 1]]
+    return [r for r in found if len(seeds) != 1 or r["seed"] in seeds]
+
+
+def n_runs_of(line, files):
+    """How many scores the paper's mean and s.d. are of: models that share the line, seeds, folds."""
+    _, paths, seeds = runs_of(line, files)
+    return len(paths) * len(seeds) * CATALOGUE[line["dataset"]].n_folds
 
 
 def scores(results, part):
@@ -224,19 +247,19 @@ HEADER = (
 )  # fmt: skip
 
 
-def make_table(name, results, suffix=""):
-    """Rows of texts under HEADER; with a suffix of the runs of changed configurations, which are not compared."""
+def make_table(name, results, suffix="", compared=True):
+    """Rows of texts under HEADER; with a suffix of the runs of changed configurations."""
     lines, files = printed_lines(name), config_files()
-    number, lower = int(lines[0]["table"]), lines[0]["metric"].startswith(LOWER_IS_BETTER)
+    lower = lines[0]["metric"].startswith(LOWER_IS_BETTER)
     own = [results_of(line, results, files, suffix) for line in lines]
     values = [scores(found, "test") for found in own]
     paper_marks = marks([number_pair(line) for line in lines], lower)
     our_marks = marks([(fmean(v), pstdev(v)) if v else None for v in values], lower)
     rows = []
     for line, found, test, pm, om in zip(lines, own, values, paper_marks, our_marks, strict=True):
-        n_paper = 100 if line["dataset"] == "CSL" else N_RUNS[number]
+        n_paper = n_runs_of(line, files)
         train, done = scores(found, "train"), [r for r in found if r["status"] == "ok"]
-        difference, agrees = ("", "") if suffix else agreement(line, test, n_paper)
+        difference, agrees = agreement(line, test, n_paper) if compared else ("", "")
         rows.append(
             (
                 line["row_id"],
@@ -330,6 +353,17 @@ def as_latex(title, rows):
     )
 
 
+def add_folders(parser):
+    """The option that table, significance and plot share."""
+    parser.add_argument(
+        "--out_dir",
+        nargs="+",
+        type=Path,
+        default=[ROOT / "out"],
+        help="folders with result files: out, yours, when not given; results: those of the project",
+    )
+
+
 FORMATS = {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 
 
@@ -341,23 +375,22 @@ def main(argv=None):
     parser.add_argument("--format", choices=FORMATS, default="text")
     parser.add_argument("--quick", action="store_true", help="the runs of QUICK=1")
     parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
-    parser.add_argument(
-        "--out_dir",
-        nargs="+",
-        type=Path,
-        default=[ROOT / "out", ROOT / "results"],
-        help="folders with result files (out, results)",
-    )
+    add_folders(parser)
     arguments = parser.parse_args(argv)
     changed = {"dataset": arguments.dataset} if arguments.dataset else {}
     changed |= QUICK if arguments.quick else {}
     results, problems = read_results(arguments.out_dir)
-    rows = make_table(arguments.name, results, run_name("", changed))
+    rows = make_table(arguments.name, results, run_name("", changed), compared=not arguments.quick)
     number = arguments.name.removeprefix("table").split("_")[0]
     title = f"Table {number} of Benchmarking Graph Neural Networks"
     if changed:
-        title += f"; ours with {', '.join(f'{key}={value}' for key, value in changed.items())}: not the paper's, not comparable"
+        title += f"; ours with {', '.join(f'{key}={value}' for key, value in changed.items())}, not the paper's"
     print(FORMATS[arguments.format](title, rows))
+    if not any(row[-1][0] != "0" for row in rows):
+        print(
+            f"no runs of it in {', '.join(map(str, arguments.out_dir))}; --out_dir results shows the project's own",
+            file=sys.stderr,
+        )
     for problem in problems:
         print(f"left out: {problem}", file=sys.stderr)
     return 0
