@@ -1,6 +1,6 @@
 """What the engine itself costs: 47,000 jobs with the dependencies of a nested cross-validation, none of which does anything.
 
-Ten outer folds for each of 45 pairs of model and dataset; for each outer fold so many inner runs to select a configuration, then three
+Ten outer folds for each of 45 pairs of model and dataset; for each 101 inner runs to select a configuration, then three
 runs to assess it, which wait for them. The jobs are done in memory, so what is timed is the order of the jobs alone.
 
     python benchmarks/engine.py
