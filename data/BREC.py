@@ -155,7 +155,7 @@ class BREC(GraphDataset):
     def statistics(self):
         """[(what, in Table 1 of the paper, in the store)]."""
         with open(TABLE_1, newline="") as file:
-            paper = next(row for row in csv.DictReader(file) if row["dataset"] == self.name)
+            paper = next(row for row in csv.DictReader(file) if row["dataset"] == "BREC")
         counts = self.store.header["counts"]
         return [
             ("graphs", paper["n_graphs"], str(len(self.store))),

@@ -204,7 +204,7 @@ def backbone(text):
 def backbones(least, most):
     """All connected graphs of `least` to `most` nodes in which every node has two edges or more, one of each isomorphism class.
 
-    Deviation: appendix K says all graphs of 3 to 7 nodes. All 100 of BREC are of this kind, 583 of 1,252 graphs.
+    Deviation: appendix K says all graphs of 3 to 7 nodes. All 100 of BREC are of this kind, 583 of 1,249 graphs.
     """
     graphs = [g for g in nx.graph_atlas_g() if least <= len(g) <= most and min(d for _, d in g.degree) >= 2]
     return [g for g in graphs if nx.is_connected(g)]
