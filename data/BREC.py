@@ -184,9 +184,11 @@ def renumbered(n, src, dst, q, random):
     Edges are ordered by their new numbers: nothing of the first numbering is left, not even in the order in which a net adds
     up messages.
     """
+    if q < 1:
+        raise ValueError(f"q={q}: expected one copy or more")
     number = random.permuted(np.tile(np.arange(n), (q, 1)), axis=1) + n * np.arange(q)[:, None]
     code = np.sort(number[:, dst].reshape(-1) * (q * n) + number[:, src].reshape(-1))
-    dst, src = np.divmod(code.astype(np.int64), q * n)
+    dst, src = np.divmod(code, q * n)
     g = dgl.graph((torch.from_numpy(src.astype(np.int32)), torch.from_numpy(dst.astype(np.int32))), num_nodes=q * n)
     g.set_batch_num_nodes(torch.full((q,), n))
     g.set_batch_num_edges(torch.full((q,), len(src) // q))
