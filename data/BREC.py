@@ -68,7 +68,8 @@ class BREC(GraphDataset):
     licence = "MIT (GraphPKU/BREC)"
     parameters = {"files": [part.file for part in PARTS]}  # noqa: RUF012 - read only
     raw_files = tuple(RawFile(f"BREC/{part.file}.npy", tuple(url.format(part.file) for url in URLS)) for part in PARTS)
-    # Deviation: Table 1 prints 10 to 198 nodes; the smallest graphs, two of the simple regular ones, have 7
+    # Deviation: Table 1 prints 10 to 198 nodes and 800 different graphs; in the published files the smallest have 7 nodes, and two
+    # graphs occur twice (docs/deviations.md)
     sizes = (800, 27804, 2 * 114752, 7, 198)  # graphs, nodes, directed edges, fewest and most nodes of a graph
 
     def __init__(self, config=None):
@@ -139,7 +140,10 @@ class BREC(GraphDataset):
     # Copies
 
     def copies(self, i, q, seed):
-        """(batch_g, batch_h): q copies each of g and h with their nodes renumbered at random, one DGLGraph of q blocks each."""
+        """(batch_g, batch_h): q copies each of g and h with their nodes renumbered at random, one DGLGraph of q blocks each.
+
+        Deviation: the first copy of the published file keeps the numbering; here none does.
+        """
         random = np.random.default_rng([seed, self._index(i), COPIES])
         g, h = self.edges(i)
         return renumbered(*g, q, random), renumbered(*h, q, random)
