@@ -53,10 +53,10 @@ def test_one_epoch_of_every_row(row, words, tmp_path, capsys):
     assert "not a row of the paper" in text and "test Hits@50 (%)" in text
 
 
-def test_matrix_factorisation_needs_the_number_of_nodes(words, tmp_path):
+def test_matrix_factorisation_needs_a_vector_for_each_node(words, tmp_path):
     words += ["--config", FACTORISATION]
-    with pytest.raises(ValueError, match=r"net.num_embs=235868, but the graph has 400 nodes"):
-        main([*words, "--net.hidden_dim", "2"])
+    with pytest.raises(ValueError, match=r"net.num_embs=399, but the graph has 400 nodes"):
+        main([*words, "--net.num_embs", "399"])
     main([*words, "--net.num_embs", "400", "--out_dir", str(tmp_path / "right")])
     assert only_result(tmp_path / "right")["params"] == 400 * 256 + 512 * 256 + 256 + 256 * 128 + 128 + 128 + 1
 

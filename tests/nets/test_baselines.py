@@ -36,5 +36,7 @@ def test_matrix_factorisation_scores_pairs_of_node_vectors():
     x = net.x.weight
     by_hand = torch.stack([net.head.mlp(torch.cat([x[0], x[1]])), net.head.mlp(torch.cat([x[3], x[2]]))])
     torch.testing.assert_close(net(g), by_hand)
+    smaller = dgl.graph(([0], [1]), num_nodes=2)
+    torch.testing.assert_close(net(smaller), by_hand[:1])
     with pytest.raises(ValueError, match=r"num_embs=4, but the graph has 5 nodes"):
         net(dgl.graph(([0], [1]), num_nodes=5))
