@@ -12,6 +12,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ class RayEngine(Engine):
     """A cluster that is there already (RAY_ADDRESS), or one of this machine alone, started and ended with the engine."""
 
     def __init__(self, jobs=None, address=None):
-        ray.init(address=address or "local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        connect(address)
         self.jobs, self.under_way, self.lost = jobs, 0, {}
         self.gpus = int(ray.cluster_resources().get("GPU", 0))
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # each run under way holds the locks of its folders
@@ -65,6 +66,24 @@ class RayEngine(Engine):
     def stop(self, runs):
         for run in runs:
             run.cancel()
+
+
+def connect(address):
+    """To the cluster at `address`, host:port, or to one of this machine alone that ends with this process."""
+    try:
+        if address and ":" in address:  # Ray itself tries for many minutes
+            socket.create_connection(address.rsplit(":", 1), timeout=10).close()
+        options = {} if address else {"include_dashboard": False}
+        ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **options)
+    except (
+        OSError,
+        ValueError,
+        ray.exceptions.RayError,
+    ) as error:  # OSError: ConnectionError, TimeoutError and unknown hosts
+        raise SystemExit(
+            f"RAY_ADDRESS={address}: no Ray cluster answers there ({error}). Start one as docs/scale.md says; if it wants a token, "
+            "RAY_AUTH_MODE=token is needed here too. Without RAY_ADDRESS one of this machine alone is started"
+        ) from error
 
 
 class RayRun:

@@ -129,6 +129,11 @@ def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path):
     assert "the project must be at the same path" in state.failed["absent"]
 
 
+def test_no_cluster_at_the_address():
+    with pytest.raises(SystemExit, match=r"RAY_ADDRESS=127\.0\.0\.1:9: no Ray cluster answers there"):
+        ray_engine.RayEngine(address="127.0.0.1:9")
+
+
 def test_a_script_sends_real_runs_to_a_local_cluster(child_env, tmp_path):
     env = child_env | {"ENGINE": "ray", "QUICK": "1", "OUT": str(tmp_path)}
     env.pop("RAY_ADDRESS", None)
