@@ -16,12 +16,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import filelock
 import ray
 
-from train.engine import BUSY, LOST, Engine, start_process, stop
+from train.engine import BUSY, LOST, POLL, Engine, start_process, stop
 from train.files import write_atomic
 
 SYNC = 5.0  # seconds between two looks at the files of a run
@@ -64,8 +65,15 @@ class RayEngine(Engine):
         return code
 
     def stop(self, runs):
+        """End the runs and wait until their machines have tidied up, a minute at most."""
+        streams = [run.stream for run in runs if run.stream is not None]
+        for stream in streams:
+            ray.cancel(stream)
+        end = time.monotonic() + 60
         for run in runs:
-            run.cancel()
+            while run.poll() is None and time.monotonic() < end:
+                time.sleep(POLL)
+            run.release()
 
 
 def connect(address):
@@ -75,11 +83,7 @@ def connect(address):
             socket.create_connection(address.rsplit(":", 1), timeout=10).close()
         options = {} if address else {"include_dashboard": False}
         ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **options)
-    except (
-        OSError,
-        ValueError,
-        ray.exceptions.RayError,
-    ) as error:  # OSError: ConnectionError, TimeoutError and unknown hosts
+    except (OSError, ValueError, ray.exceptions.RayError) as error:  # OSError: refused, too late, unknown host
         raise SystemExit(
             f"RAY_ADDRESS={address}: no Ray cluster answers there ({error}). Start one as docs/scale.md says; if it wants a token, "
             "RAY_AUTH_MODE=token is needed here too. Without RAY_ADDRESS one of this machine alone is started"
@@ -119,7 +123,7 @@ class RayRun:
                 self.note(str(error.cause))
                 self._end(1)
             except ray.exceptions.RayError as error:  # the machine, its memory or its network
-                self.note(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+                self.note(f"{type(error).__name__}: {error}".splitlines()[0])
                 self._end(LOST)
         return self.code
 
@@ -138,13 +142,11 @@ class RayRun:
         with open(self.job.log, "a") as log:
             log.write(text + "\n")
 
-    def cancel(self):
-        if self.stream is not None and self.code is None:
-            ray.cancel(self.stream)
-        self._end(LOST)
-
     def _end(self, code):
         self.code = code
+        self.release()
+
+    def release(self):
         for lock in self.locks:
             lock.release()
         self.locks = []
