@@ -1,4 +1,4 @@
-"""The card of a dataset: what it is, its counts beside Tables 1 and 5 of the paper, class balance, hash, files and licence.
+"""The card of a dataset: what it is, its counts beside those printed in its paper, class balance, hash, files and licence.
 
 python -m data.card PATTERN --draw pattern.png
 """
@@ -36,7 +36,10 @@ def paper_name(dataset):
 
 
 def statistics(dataset):
-    """[(what, in the paper, in the store)] as texts; "-" where the paper says nothing."""
+    """[(what, in the paper, in the store)] as texts; "-" where the paper says nothing. Of Tables 1 and 5 of Benchmarking
+    Graph Neural Networks, unless the dataset is of another paper and has its own."""
+    if hasattr(dataset, "statistics"):
+        return dataset.statistics()
     store, name = dataset.store, paper_name(dataset)
     table1, table5 = paper_row("table1_datasets.csv", name), paper_row("table5_dataset_statistics.csv", name)
     counts, n = store.header["counts"], len(store)
@@ -96,9 +99,10 @@ def card(dataset):
     rows = [("", f"paper, {paper_name(dataset)}", "ours"), *statistics(dataset)]
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines += ["", *class_balance(dataset), ""]
-    parts = ", ".join(f"{part} {len(members):,}" for part, members in dataset.fold(0).parts.items())
-    lines.append(f"splits: {len(dataset.folds)} ({parts})")
+    lines += ["", *(dataset.summary() if hasattr(dataset, "summary") else class_balance(dataset)), ""]
+    if dataset.folds:
+        parts = ", ".join(f"{part} {len(members):,}" for part, members in dataset.fold(0).parts.items())
+        lines.append(f"splits: {len(dataset.folds)} ({parts})")
     lines.append(f"made by: {store.header['generator']}")
     lines += [f"hash: {store.hash}", f"folder: {store.path}"]
     for name, entry in store.header["arrays"].items():

@@ -57,16 +57,17 @@ def check_store(store, splits=True):
     if len(store) == 0:
         yield "error", "there is no graph"
         return
-    links = (
-        "free.pairs.train" in store.header["arrays"]
-    )  # pairs of nodes are predicted: neither label nor split of graphs
-    if label is None and not links:
+    # pairs of nodes are predicted, or pairs of graphs compared: neither label nor split of graphs
+    pairs = {"free.pairs.train", "free.pairs"} & store.header["arrays"].keys()
+    if label is None and not pairs:
         yield "error", "no field is called label: declare one at the level that is predicted (graph, node or edge)"
     yield from check_features(store)
     yield from check_graphs(store)
     if label is not None and label.n_types:
         yield from check_classes(store, label)
-    if splits and not links:
+    if "free.pairs" in pairs:
+        yield from check_pairs(store)
+    if splits and not pairs:
         yield from check_splits(store, label)
 
 
@@ -135,6 +136,13 @@ def check_classes(store, label):
             "warning",
             f"class {counts.argmax()} is {counts.max() / counts[counts > 0].min():.0f} times as frequent as the rarest",
         )
+
+
+def check_pairs(store):
+    """Pairs of graphs to be told apart: the same graph twice, in the same numbering, cannot be."""
+    same = [k for k, (g, h) in enumerate(store.column("free.pairs").tolist()) if digest(store, g) == digest(store, h)]
+    if same:
+        yield "error", f"{len(same)} pairs are the same graph twice: {examples(same)}"
 
 
 def check_splits(store, label):

@@ -2,6 +2,7 @@
 
 import difflib
 
+from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL
 from data.download import DataError
@@ -33,6 +34,7 @@ DATASETS = (
             RebuiltAQSOL,
             COLLAB,
             OwnCOLLAB,
+            BREC,
         )
     }
     | TSP_DATASETS
