@@ -31,7 +31,7 @@ class ThreeWLLayer(nn.Module):
     Deviation: (40) prints Concat(M_W1(h) · M_W2(h), M_W3(h)), which would double the width in each layer. The printed counts need a
     linear map of Concat(h, M_W1(h) · M_W2(h)) back to the width, as in the original program: [W_h W_m] is that map.
 
-    PPGN as BREC runs it has `last_relu`, a ReLU after the last map of M_W1 and M_W2 too, and `batch_norm` of h' over all pairs.
+    `last_relu`, a ReLU after the last map of M_W1 and M_W2 too, and `batch_norm`, of h' over all pairs, are for PPGNLayer.
     """
 
     def __init__(

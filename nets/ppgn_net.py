@@ -1,7 +1,7 @@
-"""PPGN as the BREC paper runs it: the 3-WL layers of 3WLGNN with batch normalisation after each layer and of the embedding.
+"""PPGN as the BREC paper runs it: 3WLGNN with batch normalisation in each layer and of the embedding.
 
-What differs from 3WLGNN: a ReLU after every linear map of M_W1 and M_W2, batch normalisation (appendix J: "for all models"), and
-the read-out normalised too. The input has the channels A and I where the original program has their sum.
+The input has the channels A and I where the original program has their sum, and weights are drawn uniformly, not normally: the
+same functions can be learned.
 """
 
 from typing import Literal
@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
-from layers.three_wl_layer import ThreeWLLayer
+from layers.ppgn_layer import PPGNLayer
 from nets.dense_heads import PerLayerHead
 from nets.dense_skeleton import DenseConfig, DenseNet
 
@@ -27,21 +26,11 @@ class NormalisedHead(PerLayerHead):
         return self.norm(super().forward(pooled, graphs))
 
 
-class PPGNLayer(ThreeWLLayer):
-    """Of a batch with more than `max_pairs` pairs the activations are computed again in the backward pass instead of being kept. The
-    normalisation then sees the same batch twice, which with momentum 1 leaves the same mean and variance."""
-
-    max_pairs = np.inf
-
-    def forward(self, h, padding):
-        if self.training and h[0].numel() > self.max_pairs:
-            return checkpoint(super().forward, h, padding, use_reentrant=False, preserve_rng_state=False)
-        return super().forward(h, padding)
-
-
 class PPGNNet(DenseNet):
     class Config(DenseConfig):
         model: Literal["PPGN"] = Field("PPGN", description="which net")
+        residual: Literal[False] = Field(False, description="PPGN has none")
+        layer_norm: Literal[False] = Field(False, description="PPGN normalises over the batch instead")
         depth_of_mlp: int = Field(1, gt=0, description="linear maps, each with a ReLU, in M_W1 and M_W2")
 
     def __init__(self, config, features, task):
@@ -50,9 +39,7 @@ class PPGNNet(DenseNet):
             layer.max_pairs = config.memory_budget * 2**30 / (4 * self.numbers_per_pair)
 
     def make_layer(self, config, in_dim, out_dim):
-        return PPGNLayer(
-            in_dim, out_dim, config.depth_of_mlp, config.layer_norm, config.residual, last_relu=True, batch_norm=True
-        )
+        return PPGNLayer(in_dim, out_dim, config.depth_of_mlp)
 
     def make_head(self, config, task, widths):
         return NormalisedHead(task.level, widths, task.n_out)

@@ -19,9 +19,9 @@ import sys
 from pathlib import Path
 
 from data.catalogue import CATALOGUE
-from train.config import ROOT, ConfigError, parse_config, read_config
+from train.config import ROOT, Config, ConfigError, parse_config, read_config
 from train.engine import Display, Job, LocalEngine
-from train.naming import QUICK
+from train.naming import quick_changes
 
 
 def read_lines(text):
@@ -49,22 +49,16 @@ def make_jobs(rows, out, dataset=None, quick=False):
     jobs = []
     for row, seeds in rows:
         path, family = find_row(row)
-        main = importlib.import_module(f"main_{family}")
-        changed = ({"dataset": dataset} if dataset else {}) | (QUICK if quick else {})
+        main, content = importlib.import_module(f"main_{family}"), read_config(path)
+        changed = ({"dataset": dataset} if dataset else {}) | (quick_changes(content) if quick else {})
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
-        folds = list(range(1 if quick else CATALOGUE[read_config(path)["dataset"]].n_folds))
+        n_folds = CATALOGUE[content["dataset"]].n_folds
+        folds = list(range(1 if quick else n_folds))
+        more += ["--folds", str(folds).replace(" ", "")] if n_folds > 1 else []
         for place, seed in enumerate(seeds[: 1 if quick else None]):
-            words = [
-                "--config",
-                str(path),
-                "--seed",
-                str(seed),
-                "--out_dir",
-                str(out),
-                "--folds",
-                str(folds).replace(" ", ""),
-            ]
-            config = parse_config([*words, *more], family, main.DATASETS, default="")
+            words = ["--config", str(path), "--seed", str(seed), "--out_dir", str(out)]
+            schema_of = getattr(main, "schema_of", lambda content: Config)
+            config = parse_config([*words, *more], family, main.DATASETS, default="", schema_of=schema_of)
             results = tuple(config.run(fold).path / "result.json" for fold in folds)
             log = results[0].parent.parent / "log.txt"
             job = Job(f"{row} seed {seed}", (ROOT / f"main_{family}.py", *words, *more), results, log)

@@ -120,9 +120,9 @@ def test_false_positives_of_rpc():
     """The text's statistic errs in 5 % of the pairs that are equal; the program's, 32 times smaller, hardly ever."""
     random, n = np.random.default_rng(6), 3000
     T2 = np.array([t_squared(x, y) for x, y in zip(noise(random, n), noise(random, n), strict=True)])
-    wrong = int((T2 > threshold(Q, D)).sum())
+    wrong = int((threshold(Q, D) < T2).sum())
     assert agrees(wrong, n, 0.05)
-    assert (T2 / Q > threshold(Q, D)).sum() == 0
+    assert (threshold(Q, D) < T2 / Q).sum() == 0
 
 
 @pytest.mark.parametrize("p", [1, 2, 5])
