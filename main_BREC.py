@@ -8,6 +8,7 @@ import train.runtime  # noqa: F401, I001 - first: allocator and threads, before 
 from functools import partial
 
 from data.BREC import BREC
+from exact import METHODS
 from nets import count_parameters
 from train.config import ConfigError, parse_config
 from train.launch import launch
@@ -23,8 +24,6 @@ def main(argv=None):
     config = parse_config(argv, "BREC", DATASETS, "*-BREC-{model}*", description=__doc__, schema_of=schema_of)
     dataset = DATASETS[config.dataset](config.data)
     if isinstance(config, MethodPairConfig):
-        from exact import METHODS
-
         if config.method not in METHODS:
             raise ConfigError(f"method={config.method!r}: expected one of {', '.join(METHODS)}")
         judge, summarise, params = MethodJudge(METHODS[config.method], dataset), count_answers, None

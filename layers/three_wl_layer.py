@@ -18,7 +18,7 @@ class ChannelMLP(nn.Module):
     def forward(self, h):
         for i, channel_map in enumerate(self.maps):
             h = channel_map(F.relu(h) if i else h)
-        return F.relu(h) if self.last_relu else h
+        return F.relu_(h) if self.last_relu else h
 
 
 class ThreeWLLayer(nn.Module):
@@ -47,7 +47,7 @@ class ThreeWLLayer(nn.Module):
 
     def forward(self, h, padding):
         product = matrix_product(padding.zero_(self.M1(h)), self.M2(h))
-        h_new = padding.zero_(self.W_h(h) + self.W_m(product))
+        h_new = padding.zero_(self.W_h(h).add_(self.W_m(product)))
         if self.norm is not None:
             h_new = self.norm(h_new, padding)
         if self.R is not None:
