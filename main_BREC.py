@@ -22,10 +22,11 @@ DATASETS = {"BREC": BREC}
 
 def main(argv=None):
     config = parse_config(argv, "BREC", DATASETS, "*-BREC-{model}*", description=__doc__, schema_of=schema_of)
+    exact = isinstance(config, MethodPairConfig)
+    if exact and config.method not in METHODS:
+        raise ConfigError(f"method={config.method!r}: expected one of {', '.join(METHODS)}")
     dataset = DATASETS[config.dataset](config.data)
-    if isinstance(config, MethodPairConfig):
-        if config.method not in METHODS:
-            raise ConfigError(f"method={config.method!r}: expected one of {', '.join(METHODS)}")
+    if exact:
         judge, summarise, params = MethodJudge(METHODS[config.method], dataset), count_answers, None
     else:
         judge, summarise = NetJudge(config, dataset), partial(count_verdicts, config.test)

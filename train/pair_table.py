@@ -58,7 +58,7 @@ def make_pair_table(name, results, quick=False):
     number, files = int(match[1]), config_files("brec")
     printed = printed_counts(number)
     if number == 2:
-        printed |= {row: {} for row in files if row.startswith("extra-")}
+        printed |= {row: {} for row in sorted(files) if row.startswith("extra-")}
     rows = []
     for row, counts in printed.items():
         path = file_of(row, files)

@@ -160,7 +160,10 @@ def printed_lines(name):
     match = re.fullmatch(r"table(\d)(?:_(\w+))?", name)
     paths = list(PAPER.glob(f"table{match[1]}_*.csv")) if match else []
     if not paths:
-        known = ", ".join(sorted(path.stem for path in (ROOT / "script_reproduce").glob("*table*.sh")))
+        scripts = (ROOT / "script_reproduce").glob("*table*.sh")
+        known = ", ".join(
+            sorted((path.stem for path in scripts), key=lambda name: (not name.startswith("table"), name))
+        )
         raise SystemExit(f"{name}: no such table. Known: {known}")
     with open(paths[0], newline="") as file:
         lines = [line for line in csv.DictReader(file) if match[2] in (None, line["dataset"])]
