@@ -10,7 +10,8 @@ from data.packed import Field
 
 
 class Entry(NamedTuple):
-    """One dataset: the family whose main file runs it, its features, the level of its task, the number of outputs, and of folds."""
+    """One dataset: the family whose main file runs it, its features, the level of its task, the number of outputs, and of folds;
+    `paper` is the folder of paper_tables/ with its results."""
 
     family: str
     node: Field | None
@@ -18,6 +19,7 @@ class Entry(NamedTuple):
     level: str
     n_out: int
     n_folds: int = 1
+    paper: str = "benchmarking_gnns"
 
     def features(self, n_eigenvectors=0):
         return Features(self.node, self.edge, n_eigenvectors)
@@ -43,4 +45,5 @@ CATALOGUE = {
     "ENZYMES": Entry("TUs", _numbers("node", 18), None, "graph", 6, n_folds=10),
     "DD": Entry("TUs", _numbers("node", 89), None, "graph", 2, n_folds=10),
     "PROTEINS": Entry("TUs", _numbers("node", 29), None, "graph", 2, n_folds=10),
+    "BREC": Entry("BREC", None, None, "graph", 16, paper="brec"),
 }

@@ -24,10 +24,10 @@ from layers.gin_layer import GINLayer
 from layers.graphsage_layer import GraphSageLayer
 from layers.mlp_layer import MLPLayer
 from layers.monet_layer import MoNetLayer
+from layers.ppgn_layer import PPGNLayer
 from layers.ring_layer import RingLayer
 from layers.three_wl_layer import ThreeWLLayer
 from nets import NETS, build_net, count_parameters
-from train.rows import config_files
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = Path(__file__).with_name("models.md")
@@ -41,6 +41,7 @@ LAYERS = {
     "GIN": GINLayer,
     "RingGNN": RingLayer,
     "3WLGNN": ThreeWLLayer,
+    "PPGN": PPGNLayer,
 }
 N_TYPES, N_CLASSES = 28, 10
 HEADS = 8  # of GAT: hidden_dim is the width of one of them
@@ -73,7 +74,7 @@ def section(model):
     layer, net = LAYERS[model], NETS[model]
     a_layer = polynomial(lambda d: count_parameters(net_of(model, d).layers[1]))
     whole = polynomial(lambda d: count_parameters(net_of(model, d)))
-    rows = sum(f'"model": "{model}"' in path.read_text() for paths in config_files().values() for path in paths)
+    rows = sum(f'"model": "{model}"' in path.read_text() for path in ROOT.glob("configs/*/*.json"))
     files = [inspect.getsourcefile(layer), inspect.getsourcefile(net)]
     links = ", ".join(f"[{Path(f).relative_to(ROOT)}](../{Path(f).relative_to(ROOT)})" for f in files)
     keys = ", ".join(f"`{key}`" for key in net.Config.model_fields if key != "model")

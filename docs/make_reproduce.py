@@ -12,6 +12,7 @@ from statistics import fmean
 from data.catalogue import CATALOGUE
 from train.naming import run_name
 from train.table import (
+    HEADER,
     as_markdown,
     config_files,
     is_number,
@@ -118,7 +119,7 @@ def pages():
             title = f"Table {lines[0]['table']} of Benchmarking Graph Neural Networks" + (
                 f"; ours on {STAND_IN[name]}, not the paper's data" if suffix else ""
             )
-            text = as_markdown(title, make_table(name, results, suffix))
+            text = as_markdown(title, HEADER, make_table(name, results, suffix))
             option = f" --dataset {STAND_IN[name]}" if suffix else ""
             command = f"python -m train.table {name}{option} --out_dir results --format markdown"
             made[RESULTS / page_of(name)] = f"{text}\n\nMade by `{command}`.\n"

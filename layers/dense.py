@@ -70,6 +70,23 @@ class PairNorm(nn.Module):
         return padding.zero_(self.weight * centred / torch.sqrt(variance + EPS) + self.bias)
 
 
+class PairBatchNorm(nn.Module):
+    """Normalise each channel over the pairs of all graphs of the batch. Without scale and shift, and in evaluation with the mean
+    and variance of the last training batch (momentum 1): the batch normalisation of PPGN in BREC."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(dim, momentum=1.0, affine=False)
+
+    def forward(self, h, padding):
+        pairs = h.flatten(1)
+        if padding.mask is None:
+            return self.norm(pairs[None])[0].view_as(h)
+        real = padding.mask.flatten().nonzero().flatten()
+        normalised = self.norm(pairs.index_select(1, real)[None])[0]
+        return torch.zeros_like(pairs).index_copy(1, real, normalised).view_as(h)
+
+
 def matrix_product(a, b):
     """Σ_p a_ip b_pj for each channel and graph, eq. (42): (d, B, n, n) x 2 -> (d, B, n, n). The padding of `a` must be zero."""
     return torch.bmm(a.flatten(0, 1), b.flatten(0, 1)).view_as(a)

@@ -3,20 +3,22 @@
 import torch.nn.functional as F
 from torch import nn
 
-from layers.dense import ChannelMap, PairNorm, matrix_product
+from layers.dense import ChannelMap, PairBatchNorm, PairNorm, matrix_product
 
 
 class ChannelMLP(nn.Module):
-    r"""M_W of eq. (41): h_ij -> W_b σ(W_a h_ij) for each pair, here with biases and with `depth` maps."""
+    r"""M_W of eq. (41): h_ij -> W_b σ(W_a h_ij) for each pair, here with biases and with `depth` maps; `last_relu`: σ after the
+    last map too."""
 
-    def __init__(self, in_dim, out_dim, depth=2):
+    def __init__(self, in_dim, out_dim, depth=2, last_relu=False):
         super().__init__()
+        self.last_relu = last_relu
         self.maps = nn.ModuleList(ChannelMap(in_dim if i == 0 else out_dim, out_dim) for i in range(depth))
 
     def forward(self, h):
         for i, channel_map in enumerate(self.maps):
             h = channel_map(F.relu(h) if i else h)
-        return h
+        return F.relu_(h) if self.last_relu else h
 
 
 class ThreeWLLayer(nn.Module):
@@ -28,20 +30,24 @@ class ThreeWLLayer(nn.Module):
 
     Deviation: (40) prints Concat(M_W1(h) · M_W2(h), M_W3(h)), which would double the width in each layer. The printed counts need a
     linear map of Concat(h, M_W1(h) · M_W2(h)) back to the width, as in the original program: [W_h W_m] is that map.
+
+    `last_relu`, a ReLU after the last map of M_W1 and M_W2 too, and `batch_norm`, of h' over all pairs, are for PPGNLayer.
     """
 
-    def __init__(self, in_dim, out_dim, depth_of_mlp=2, layer_norm=False, residual=False):
+    def __init__(
+        self, in_dim, out_dim, depth_of_mlp=2, layer_norm=False, residual=False, last_relu=False, batch_norm=False
+    ):
         super().__init__()
-        self.M1 = ChannelMLP(in_dim, out_dim, depth_of_mlp)
-        self.M2 = ChannelMLP(in_dim, out_dim, depth_of_mlp)
+        self.M1 = ChannelMLP(in_dim, out_dim, depth_of_mlp, last_relu)
+        self.M2 = ChannelMLP(in_dim, out_dim, depth_of_mlp, last_relu)
         self.W_h = ChannelMap(in_dim, out_dim)
         self.W_m = ChannelMap(out_dim, out_dim, bias=False)
-        self.norm = PairNorm(out_dim) if layer_norm else None
+        self.norm = PairNorm(out_dim) if layer_norm else PairBatchNorm(out_dim) if batch_norm else None
         self.R = ChannelMap(in_dim, out_dim) if residual else None
 
     def forward(self, h, padding):
         product = matrix_product(padding.zero_(self.M1(h)), self.M2(h))
-        h_new = padding.zero_(self.W_h(h) + self.W_m(product))
+        h_new = padding.zero_(self.W_h(h).add_(self.W_m(product)))
         if self.norm is not None:
             h_new = self.norm(h_new, padding)
         if self.R is not None:

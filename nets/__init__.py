@@ -9,6 +9,7 @@ from nets.knn_heuristic import KNNHeuristic
 from nets.matrix_factorisation_net import MatrixFactorisationNet
 from nets.mlp_net import MLPNet
 from nets.monet_net import MoNetNet
+from nets.ppgn_net import PPGNNet
 from nets.ring_net import RingGNNNet
 from nets.three_wl_net import ThreeWLGNNNet
 
@@ -22,6 +23,7 @@ NETS = {
     "GIN": GINNet,
     "RingGNN": RingGNNNet,
     "3WLGNN": ThreeWLGNNNet,
+    "PPGN": PPGNNet,
     "MF": MatrixFactorisationNet,
     "kNN": KNNHeuristic,
 }

@@ -19,6 +19,8 @@ class LaplacianEncoding(nn.Module):
     eigvecs    nothing
     rand_sign  each eigenvector of a batch keeps or flips its sign at random, in training only
     abs        absolute values
+
+    With rand_walk, p are the return probabilities of random walks, which have no such freedom.
     """
 
     def __init__(self, k, dim, kind):
@@ -78,11 +80,11 @@ class InputEmbedding(nn.Module):
             self.node = embed_feature(features.node, dim)
         elif config.pos_enc == "none":
             self.constant = nn.Embedding(1, dim)
-        if config.n_eigenvectors:
-            if features.pos_enc_dim != config.n_eigenvectors:
+        if config.n_eigenvectors or config.pos_enc == "rand_walk":
+            if features.pos_enc_dim != config.pos_enc_dim:
                 raise ValueError(
-                    f"net.pos_enc_dim={config.pos_enc_dim}, but the dataset carries {features.pos_enc_dim} eigenvectors a node: "
-                    "open the dataset with the same pos_enc_dim"
+                    f"net.pos_enc={config.pos_enc!r}, net.pos_enc_dim={config.pos_enc_dim}, but the dataset carries "
+                    f"{features.pos_enc_dim} such numbers a node: open the dataset with the same pos_enc_dim"
                 )
             self.pos_enc = LaplacianEncoding(config.pos_enc_dim, dim, config.pos_enc)
         elif config.pos_enc != "none":

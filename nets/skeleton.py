@@ -48,13 +48,14 @@ class NetConfig(EncodedConfig):
     readout: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
     in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
     dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
-    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs", "node_index", "rand_node_index"] = Field(
+    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs", "node_index", "rand_node_index", "rand_walk"] = Field(
         "none",
         description="positional encoding, section D: none; Laplacian eigenvectors as they are, with signs flipped at random in "
-        "training, or as absolute values; the node's number in its graph, as it is or drawn anew for each batch in training",
+        "training, or as absolute values; the node's number in its graph, as it is or drawn anew for each batch in training; "
+        "return probabilities of random walks (BREC only)",
     )
     pos_enc_dim: int = Field(
-        0, ge=0, description="number of eigenvectors, or of node numbers; 0 without positional encoding"
+        0, ge=0, description="number of eigenvectors, of node numbers, or of steps; 0 without positional encoding"
     )
 
 

@@ -19,7 +19,10 @@ for table in \
   table7_CLUSTER \
   table7_COLLAB \
   table7_ZINC \
-  table8; do
+  table8 \
+  brec_table2 \
+  brec_table3 \
+  brec_table4; do
   bash "$here/$table.sh" || failed+=("$table")
 done
 if [ ${#failed[@]} -gt 0 ]; then

@@ -53,8 +53,8 @@ class TrainConfig(BaseModel):
     )
 
 
-class Config(BaseModel):
-    """Everything a run needs to know."""
+class BaseConfig(BaseModel):
+    """What a run of any kind needs to know; a family whose runs are not a training on folds adds its own sections to it."""
 
     model_config = STRICT
 
@@ -63,12 +63,6 @@ class Config(BaseModel):
     )
     dataset: str = Field(description="name of the dataset")
     seed: int = Field(41, ge=0, description="seed of the initial weights, the batches and everything else random")
-    folds: list[int] | None = Field(
-        None,
-        min_length=1,
-        description="folds of the cross-validation to run, as [0,2]; all when not given",
-        json_schema_extra=NO_IDENTITY,
-    )
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="where to compute; auto: a GPU if there is one", json_schema_extra=NO_IDENTITY
     )
@@ -78,8 +72,6 @@ class Config(BaseModel):
     )
     progress: bool = Field(True, description="show a progress bar", json_schema_extra=NO_IDENTITY)
     data: DataConfig = DataConfig()
-    net: AnyNet
-    train: TrainConfig
 
     _name: str = "run"
 
@@ -107,6 +99,19 @@ class Config(BaseModel):
         )
 
 
+class Config(BaseConfig):
+    """A net that is trained on the folds of a dataset."""
+
+    folds: list[int] | None = Field(
+        None,
+        min_length=1,
+        description="folds of the cross-validation to run, as [0,2]; all when not given",
+        json_schema_extra=NO_IDENTITY,
+    )
+    net: AnyNet
+    train: TrainConfig
+
+
 def identity(model):
     """The keys that the numbers of a run depend on, as a nested dictionary."""
     kept = {}
@@ -119,13 +124,14 @@ def identity(model):
     return kept
 
 
-def parse_config(argv, family, datasets, default, description="", first_try=None):
+def parse_config(argv, family, datasets, default, description="", first_try=None, schema_of=lambda content: Config):
     """The configuration that the command line asks for, of a family whose `datasets` have these names.
 
     `default` is the table row to run when no --config is given, with {model} and {dataset} for their names:
     "T2-{dataset}-{model}-*". The first of `datasets` is the one to run without --dataset; a dataset without rows of its own takes
     those of the name before its first hyphen (ZINC-redrawn: ZINC), or else of the first. `first_try` is the small dataset
-    to use when neither --config nor --dataset is given; that is not the paper's row.
+    to use when neither --config nor --dataset is given; that is not the paper's row. `schema_of` says which schema the content of
+    a row's file follows.
     """
     folder = ROOT / "configs" / family
     chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -136,11 +142,12 @@ def parse_config(argv, family, datasets, default, description="", first_try=None
     chosen, rest = chooser.parse_known_args(argv)
     path = find_config(folder, default, chosen, row_datasets(rest, datasets))
     content = read_config(path)
+    schema = schema_of(content)
     model = content.get("net", {}).get("model") if isinstance(content.get("net"), dict) else None
-    if model not in NETS:
+    if "net" in schema.model_fields and model not in NETS:
         raise ConfigError(f"{path}: net.model={model!r}: expected one of {', '.join(NETS)}")
 
-    keys = dict(leaf_keys(Config, net=NETS[model].Config))
+    keys = all_keys(schema, content)
     overrides = parse_overrides(rest, keys, chooser, description, content, first_try)
     if first_try and not chosen.config:
         overrides.setdefault("dataset", first_try)
@@ -148,8 +155,8 @@ def parse_config(argv, family, datasets, default, description="", first_try=None
         raise ConfigError(
             f"net.model={overrides['net.model']!r}: {path.name} is a row of {model}. Choose a row with --model"
         )
-    base = validate(content, path)
-    config = validate(merged(content, overrides), f"{path} with the command line")
+    base = validate(content, path, schema)
+    config = validate(merged(content, overrides), f"{path} with the command line", schema)
     if config.dataset not in datasets:
         raise ConfigError(f"{path}: dataset={config.dataset!r}: this program knows {', '.join(datasets)}")
     changed = changed_keys(identity(base), identity(config))
@@ -204,6 +211,11 @@ def read_config(path):
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected a JSON object, found {type(content).__name__}")
     return content
+
+
+def all_keys(schema, content):
+    """{'net.hidden_dim': field} for every key that a file of this schema may have, given the model it names."""
+    return dict(leaf_keys(schema, net=NETS[content["net"]["model"]].Config if "net" in schema.model_fields else None))
 
 
 def leaf_keys(model, net, prefix=""):
@@ -292,11 +304,11 @@ def merged(content, overrides):
     return result
 
 
-def validate(content, source):
+def validate(content, source, schema=Config):
     try:
-        return Config.model_validate(content)
+        return schema.model_validate(content)
     except ValidationError as error:
-        keys = dict(leaf_keys(Config, net=NETS[content["net"]["model"]].Config))
+        keys = all_keys(schema, content)
         lines = [explain_error(problem, keys) for problem in error.errors()]
         raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
 

@@ -3,6 +3,13 @@
 import hashlib
 
 QUICK = {"data.limit": 8, "train.epochs": 2}  # what QUICK=1 changes
+QUICK_PAIRS = {"data.limit": 1, "train.epochs": 2}  # in a run over pairs: one of each part
+
+
+def quick_changes(content):
+    """What QUICK=1 changes in a row's configuration; one without training has no epochs."""
+    changes = QUICK_PAIRS if {"method", "test"} & content.keys() else QUICK
+    return {key: value for key, value in changes.items() if key.startswith("data.") or "train" in content}
 
 
 def run_name(stem, changed):

@@ -21,9 +21,9 @@ import sys
 from pathlib import Path
 
 from data.catalogue import CATALOGUE
-from train.config import ROOT, ConfigError, parse_config, read_config
+from train.config import ROOT, Config, ConfigError, parse_config, read_config
 from train.engine import OUT, Display, Job, LocalEngine
-from train.naming import QUICK
+from train.naming import quick_changes
 
 
 def read_lines(text):
@@ -51,18 +51,22 @@ def make_jobs(rows, out, dataset=None, quick=False, **needed):
     jobs = []
     for row, seeds in rows:
         path, family = find_row(row)
-        main = importlib.import_module(f"main_{family}")
-        changed = ({"dataset": dataset} if dataset else {}) | (QUICK if quick else {})
+        main, content = importlib.import_module(f"main_{family}"), read_config(path)
+        changed = ({"dataset": dataset} if dataset else {}) | (quick_changes(content) if quick else {})
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
-        folds = list(range(1 if quick else CATALOGUE[read_config(path)["dataset"]].n_folds))
+        n_folds = CATALOGUE[content["dataset"]].n_folds
+        folds = list(range(1 if quick else n_folds))
+        more += ["--folds", str(folds).replace(" ", "")] if n_folds > 1 else []
         for place, seed in enumerate(seeds[: 1 if quick else None]):
-            words = ["--config", str(path), "--seed", str(seed), "--folds", str(folds).replace(" ", ""), *more]
-            config = parse_config([*words, "--out_dir", str(out)], family, main.DATASETS, default="")
+            words = ["--config", str(path), "--seed", str(seed), *more]
+            schema_of = getattr(main, "schema_of", lambda content: Config)
+            config = parse_config(
+                [*words, "--out_dir", str(out)], family, main.DATASETS, default="", schema_of=schema_of
+            )
             results = [config.run(fold).path.relative_to(out) / "result.json" for fold in folds]
             command = (str(ROOT / f"main_{family}.py"), *words, "--out_dir", OUT)
-            job = Job(
-                f"{row} seed {seed}", command, out, str(results[0].parent.parent), tuple(map(str, results)), **needed
-            )
+            folder = str(results[0].parent.parent)
+            job = Job(f"{row} seed {seed}", command, out, folder, tuple(map(str, results)), **needed)
             jobs.append((place, job))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
 

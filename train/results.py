@@ -17,11 +17,7 @@ def make_result(run, trainer, status, stopped_by, metrics):
     """The record of a finished run: which row, which seed, what came out, at what cost, made with what."""
     epochs = trainer.epoch
     return {
-        "format": FORMAT,
-        "row": run.row,
-        "name": run.name,
-        "seed": run.seed,
-        "fold": run.fold,
+        **which_run(run),
         "status": status,
         "stopped_by": stopped_by,
         "select": trainer.config.select,
@@ -31,10 +27,21 @@ def make_result(run, trainer, status, stopped_by, metrics):
         "epochs": epochs,
         "epoch_time_s": trainer.elapsed / epochs if epochs else None,
         "total_time_hr": trainer.elapsed / 3600,
-        "dataset": {"name": trainer.fold.store.name, "hash": trainer.fold.store.hash},
+        **made_with(run, trainer.fold.store, trainer.device, torch.get_num_threads()),
+    }
+
+
+def which_run(run):
+    return {"format": FORMAT, "row": run.row, "name": run.name, "seed": run.seed, "fold": run.fold}
+
+
+def made_with(run, store, device, threads):
+    """On what data, by which configuration, with what programs, on what machine."""
+    return {
+        "dataset": {"name": store.name, "hash": store.hash},
         "config": run.identity,  # what the numbers depend on; folders and the like are in config.json
-        "device": trainer.device.type,
-        "threads": torch.get_num_threads(),
+        "device": device.type,
+        "threads": threads,
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("torch", "dgl", "numpy")},

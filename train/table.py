@@ -3,6 +3,7 @@
     python -m train.table table3                     the table as text; also table2_ZINC, table6, ... as in script_reproduce/
     python -m train.table table2_ZINC --dataset ZINC-redrawn --format markdown
     python -m train.table table3 --out_dir results   the project's own runs
+    python -m train.table brec_table2                a table of the BREC paper (train/pair_table.py)
 
 A row agrees with the paper when the means differ by at most twice the paper's standard deviation, or when Welch's t-test does not
 tell them apart (p >= 0.05). The best model is marked **, models within one of its standard deviations *, in both columns by the
@@ -152,7 +153,10 @@ def printed_lines(name):
     match = re.fullmatch(r"table(\d)(?:_(\w+))?", name)
     paths = list(PAPER.glob(f"table{match[1]}_*.csv")) if match else []
     if not paths:
-        known = ", ".join(sorted(path.stem for path in (ROOT / "script_reproduce").glob("table*.sh")))
+        scripts = (ROOT / "script_reproduce").glob("*table*.sh")
+        known = ", ".join(
+            sorted((path.stem for path in scripts), key=lambda name: (not name.startswith("table"), name))
+        )
         raise SystemExit(f"{name}: no such table. Known: {known}")
     with open(paths[0], newline="") as file:
         lines = [line for line in csv.DictReader(file) if match[2] in (None, line["dataset"])]
@@ -162,11 +166,13 @@ def printed_lines(name):
     return [line | {"train": train.get(line["row_id"])} for line in lines if line["split"] == "test"]
 
 
-def config_files():
-    """{row: [configuration files]}; a row that pools several models has one for each."""
+def config_files(paper=PAPER.name):
+    """{row: [configuration files]} of a paper's rows; a row that pools several models has one for each."""
     files = {}
     for path in sorted((ROOT / "configs").glob("*/*.json")):
-        files.setdefault(json.loads(path.read_text())["row"], []).append(path)
+        content = json.loads(path.read_text())
+        if CATALOGUE[content["dataset"]].paper == paper:
+            files.setdefault(content["row"], []).append(path)
     return files
 
 
@@ -313,32 +319,32 @@ def parameters(line, found):
 # Formats
 
 
-def as_text(title, rows):
-    return "\n".join([title, "", *aligned([HEADER, *rows])])
+def as_text(title, header, rows):
+    return "\n".join([title, "", *aligned([header, *rows])])
 
 
-def as_markdown(title, rows):
-    lines = [HEADER, ["---"] * len(HEADER), *(tuple(cell.replace("*", "\\*") for cell in row) for row in rows)]
+def as_markdown(title, header, rows):
+    lines = [header, ["---"] * len(header), *(tuple(cell.replace("*", "\\*") for cell in row) for row in rows)]
     return "\n".join([f"**{title}**", "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
-def as_csv(title, rows):
+def as_csv(title, header, rows):
     import io
 
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
     return text.getvalue().rstrip("\n")
 
 
-def as_latex(title, rows):
+def as_latex(title, header, rows):
     def escape(cell):
         cell = re.sub(r"([_%&#])", r"\\\1", cell).replace("±", r"$\pm$").replace("Δ", r"$\Delta$")
         bold = cell.endswith("**")
         return rf"\textbf{{{cell[:-2]}}}" if bold else rf"\emph{{{cell[:-1]}}}" if cell.endswith("*") else cell
 
     body = [" & ".join(map(escape, row)) + r" \\" for row in rows]
-    head = " & ".join(map(escape, HEADER)) + r" \\"
-    columns = "l" + "r" * (len(HEADER) - 1)
+    head = " & ".join(map(escape, header)) + r" \\"
+    columns = "l" + "r" * (len(header) - 1)
     return "\n".join(
         [
             f"% {title}",
@@ -367,6 +373,17 @@ def add_folders(parser):
 FORMATS = {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 
 
+def whole_table(arguments, results):
+    """(title, header, rows) of a table of Benchmarking Graph Neural Networks."""
+    changed = {"dataset": arguments.dataset} if arguments.dataset else {}
+    changed |= QUICK if arguments.quick else {}
+    number = arguments.name.removeprefix("table").split("_")[0]
+    title = f"Table {number} of Benchmarking Graph Neural Networks"
+    if changed:
+        title += f"; ours with {', '.join(f'{key}={value}' for key, value in changed.items())}, not the paper's"
+    return title, HEADER, make_table(arguments.name, results, run_name("", changed), compared=not arguments.quick)
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m train.table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -377,18 +394,17 @@ def main(argv=None):
     parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
     add_folders(parser)
     arguments = parser.parse_args(argv)
-    changed = {"dataset": arguments.dataset} if arguments.dataset else {}
-    changed |= QUICK if arguments.quick else {}
     results, problems = read_results(arguments.out_dir)
-    rows = make_table(arguments.name, results, run_name("", changed), compared=not arguments.quick)
-    number = arguments.name.removeprefix("table").split("_")[0]
-    title = f"Table {number} of Benchmarking Graph Neural Networks"
-    if changed:
-        title += f"; ours with {', '.join(f'{key}={value}' for key, value in changed.items())}, not the paper's"
-    print(FORMATS[arguments.format](title, rows))
-    if not any(row[-1][0] != "0" for row in rows):
+    if arguments.name.startswith("brec_"):
+        from train.pair_table import make_pair_table  # it takes its formats from here
+
+        title, header, rows = make_pair_table(arguments.name, results, arguments.quick)
+    else:
+        title, header, rows = whole_table(arguments, results)
+    print(FORMATS[arguments.format](title, header, rows))
+    if not results:
         print(
-            f"no runs of it in {', '.join(map(str, arguments.out_dir))}; --out_dir results shows the project's own",
+            f"no results in {', '.join(map(str, arguments.out_dir))}; --out_dir results shows the project's own",
             file=sys.stderr,
         )
     for problem in problems:

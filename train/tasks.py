@@ -93,3 +93,15 @@ class LinkPrediction:
 
     def metric(self):
         return HitsAtK(50)
+
+
+class GraphEmbedding:
+    """Embeddings of two graphs pushed apart, eq. (1) of the BREC paper: max(0, cos(f(G), f(H)) - margin). No label, no metric."""
+
+    level = "graph"
+
+    def __init__(self, dim, margin=0.0):
+        self.n_out, self.margin = dim, margin
+
+    def loss(self, x, y):
+        return F.cosine_embedding_loss(x, y, -torch.ones(len(x), device=x.device), self.margin)

@@ -7,7 +7,12 @@ import pytest
 from data import parallel
 from data.CSL import CSL
 from data.dataset import DataConfig
-from data.positional_encoding import DENSE_UP_TO, laplacian_eigenvectors, with_laplacian_encoding
+from data.positional_encoding import (
+    DENSE_UP_TO,
+    laplacian_eigenvectors,
+    random_walk_returns,
+    with_laplacian_encoding,
+)
 
 
 def edges_of(graph):
@@ -107,3 +112,20 @@ def test_a_large_graph_without_edges():
     n = DENSE_UP_TO + 1
     none = np.empty(0, dtype=np.int64)
     np.testing.assert_array_equal(laplacian_eigenvectors(n, none, none, 3).T @ np.ones(n), np.ones(3))
+
+
+def test_return_probabilities_of_random_walks():
+    """Of a triangle 0, 1/2, 1/4; of a path's middle and ends 0, 1 and 1/2, 0; a node without edges stays where it is."""
+    src, dst = [0, 1, 1, 2, 2, 0, 3, 4, 4, 5], [1, 0, 2, 1, 0, 2, 4, 3, 5, 4]
+    p = random_walk_returns(7, src, dst, 3)
+    assert p.dtype == np.float32
+    assert p.tolist() == [[0, 0.5, 0.25]] * 3 + [[0, 0.5, 0], [0, 1, 0], [0, 0.5, 0], [1, 1, 1]]
+
+
+def test_return_probabilities_move_with_the_nodes():
+    random = np.random.default_rng(0)
+    A = np.triu(random.random((12, 12)) < 0.4, 1)
+    src, dst = np.nonzero(A | A.T)
+    number = random.permutation(12)
+    before, after = random_walk_returns(12, src, dst, 8), random_walk_returns(12, number[src], number[dst], 8)
+    assert np.allclose(after[number], before, atol=1e-6) and (before > 0).any()

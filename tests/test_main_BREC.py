@@ -1,0 +1,323 @@
+"""main_BREC.py from configuration to result: rows of every kind on a stand-in for BREC, killed runs, and real pairs."""
+
+import json
+import pickle
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import main_BREC
+from data.BREC import BREC
+from data.dataset import DataConfig
+from exact import METHODS
+from tests.data.test_BREC import write_files
+from train import pairs
+from train.config import ConfigError, parse_config
+from train.files import RunError
+from train.pair_config import schema_of
+from train.pairs import MethodJudge, append_line, ask, repaired_log
+from train.siamese import NetJudge, make_net, paired_batches, train_on_pair
+from train.tasks import GraphEmbedding
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = (800, 800 * 7, 2 * 800 * 7, 6, 8)  # of the stand-in: C_6 and two C_3, C_8 and two C_4
+
+
+@pytest.fixture(scope="session")
+def standin(tmp_path_factory):
+    """Words of the command line: the stand-in in its folder, one pair of each part."""
+    folder = tmp_path_factory.mktemp("BREC standin")
+    write_files(folder / "files" / "BREC")
+    return ["--data.data_dir", str(folder / "files"), "--data.store_dir", str(folder / "stores"), "--data.limit", "1"]
+
+
+@pytest.fixture(autouse=True)
+def sizes(request, monkeypatch):
+    if "real_data" not in request.fixturenames:
+        monkeypatch.setattr(BREC, "sizes", SIZES)
+
+
+def configure(*words):
+    return parse_config(list(words), "BREC", main_BREC.DATASETS, "*-BREC-{model}*", schema_of=schema_of)
+
+
+def only_result(folder):
+    (path,) = folder.rglob("result.json")
+    return json.loads(path.read_text())
+
+
+ROWS = {  # rows of every kind, and how many of the seven pairs they tell apart; None: a matter of chance
+    "T2-BREC-3-WL": 7,
+    "T2-BREC-PPGN": 7,
+    "extra-BREC-3WLGNN": 7,
+    "extra-BREC-GIN": 0,
+    "extra-BREC-GCN": 0,
+    "extra-BREC-GIN-RWPE": 7,
+    "extra-BREC-GCN-LapPE": None,
+    "extra-BREC-GIN-node_index": None,
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_rows_of_every_kind(standin, tmp_path, capsys, row):
+    shorter = [] if "method" in json.loads((ROOT / f"configs/BREC/{row}.json").read_text()) else ["--train.epochs", "2"]
+    main_BREC.main(["--config", row, *standin, *shorter, "--workers", "1", "--out_dir", str(tmp_path)])
+    assert "Total (7 pairs)" in capsys.readouterr().out
+    result = only_result(tmp_path)
+    metrics = result["metrics"][result["select"]]
+    assert result["n_pairs"] == {"Basic": 1, "Regular": 4, "Extension": 1, "CFI": 1, "Total": 7}
+    assert sum(metrics["by_part"].values()) == metrics["distinguished"]["Total"]
+    assert len(result["pairs"]["seconds"].split()) == 7
+    if ROWS[row] is not None:
+        assert metrics["distinguished"]["Total"] == ROWS[row] and metrics.get("reliability_failures", 0) == 0
+
+
+def test_counts_by_category(standin, tmp_path):
+    """S_3 counts the triangles of C_6 and two C_3, the first pair of each part, and finds none in C_8 and two C_4, the second."""
+    main_BREC.main(
+        ["--config", "T2-BREC-S_3", *standin, "--data.limit", "2", "--workers", "1", "--out_dir", str(tmp_path)]
+    )
+    result = only_result(tmp_path)
+    assert result["metrics"]["exact"]["distinguished"] == {
+        "Basic": 1,
+        "Regular": 4,
+        "Extension": 1,
+        "CFI": 1,
+        "Total": 7,
+    }
+    assert result["metrics"]["exact"]["by_part"]["distance regular"] == 1 and result["n_pairs"]["Regular"] == 8
+    assert result["pairs"]["distinguished"] == " ".join("10" * 7)
+    assert result["pairs"]["pair"] == "0 1 60 61 110 111 160 161 260 261 360 361 380 381"
+
+
+# Interruptions
+
+
+def records(path):
+    return [{k: v for k, v in line.items() if k != "seconds"} for line in repaired_log(path)]
+
+
+def test_an_interrupted_run_asks_only_for_what_is_missing(standin, tmp_path, monkeypatch):
+    words = ["--config", "T2-BREC-S_3", *standin, "--workers", "1"]
+    main_BREC.main([*words, "--out_dir", str(tmp_path / "whole")])
+    asked, answer = [], MethodJudge.__call__
+
+    def stop_at_the_fourth(judge, i):
+        asked.append(i)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return answer(judge, i)
+
+    monkeypatch.setattr(MethodJudge, "__call__", stop_at_the_fourth)
+    with pytest.raises(KeyboardInterrupt):
+        main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
+    (log,) = (tmp_path / "stopped").rglob("pairs.jsonl")
+    before = log.read_bytes()
+    assert len(before.splitlines()) == 3
+    with open(log, "ab") as file:
+        file.write(b'{"pair": 160, "categ')  # what a kill in the middle of a write would leave
+    main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
+    assert asked == [0, 1, 2, 3, 3, 4, 5, 6] and log.read_bytes().startswith(before)
+    (whole,) = (tmp_path / "whole").rglob("pairs.jsonl")
+    assert records(log) == records(whole)
+    assert only_result(tmp_path / "stopped")["metrics"] == only_result(tmp_path / "whole")["metrics"]
+    main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
+    assert len(asked) == 8  # a finished run is not run again
+
+
+KILLED_ONCE = f"""
+import train.runtime, os, signal, sys, time
+from pathlib import Path
+import main_BREC
+from data.BREC import BREC
+
+BREC.sizes, folder, words = {SIZES}, Path(sys.argv[1]), ["--out_dir", *sys.argv[1:]]
+child = os.fork()  # the modules are loaded once, for both lives
+if child == 0:
+    main_BREC.main(words)
+    os._exit(0)
+while sum(len(p.read_bytes().splitlines()) for p in folder.rglob("pairs.jsonl")) < 2:
+    time.sleep(0.001)
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+print(*(p.read_text() for p in folder.rglob("pairs.jsonl")), "finished:", len(list(folder.rglob("result.json"))))
+main_BREC.main(words)
+"""
+
+
+def test_a_killed_run_ends_with_the_same_numbers(standin, tmp_path, child_env):
+    words = [*standin, "--net.L", "1", "--train.epochs", "6", "--train.early_stop", "0", "--workers", "1"]
+    words = ["--config", "extra-BREC-GIN-RWPE", *words]
+    main_BREC.main([*words, "--out_dir", str(tmp_path / "whole")])
+    killed = tmp_path / "killed"
+    command = [sys.executable, "-c", KILLED_ONCE, str(killed), *words]
+    done = subprocess.run(command, cwd=ROOT, env=child_env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    before, after = done.stdout.split("finished: 0\n")
+    assert "Total (7 pairs)" in after
+    (log,), (whole,) = (folder.rglob("pairs.jsonl") for folder in (killed, tmp_path / "whole"))
+    lines = log.read_text().splitlines()
+    assert 2 <= len(before.splitlines()[:-1]) < 7 and lines[:2] == before.splitlines()[:2]  # none is computed again
+    assert len(lines) == 7 and records(log) == records(whole)
+    assert only_result(killed)["metrics"] == only_result(tmp_path / "whole")["metrics"]
+
+
+@pytest.mark.parametrize("row", ["T2-BREC-3-WL", "extra-BREC-GIN"])
+def test_a_judge_can_be_sent_to_another_process(standin, tmp_path, row):
+    config = configure("--config", row, *standin, *(["--train.epochs", "2"] if "GIN" in row else []))
+    dataset = BREC(config.data)
+    judge = MethodJudge(METHODS["3-WL"], dataset) if row == "T2-BREC-3-WL" else NetJudge(config, dataset)
+    pickle.loads(pickle.dumps(partial(ask, judge, tmp_path / "there")))(0)
+    ask(judge, tmp_path / "here", 0)
+    assert records(tmp_path / "there") == records(tmp_path / "here")
+
+
+def test_a_log_that_was_cut_or_damaged(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    assert repaired_log(path) == [] and not path.exists()
+    path.write_bytes(b'{"pair"')
+    assert repaired_log(path) == [] and path.read_bytes() == b""
+    append_line(path, {"pair": 1})
+    append_line(path, {"pair": 2})
+    assert repaired_log(path) == [{"pair": 1}, {"pair": 2}]
+    path.write_bytes(b'{"pair": 1}\n{"pa\n{"pair": 3}\n')
+    with pytest.raises(RunError, match="--force"):
+        repaired_log(path)
+
+
+def test_a_pair_whose_embeddings_are_no_numbers_is_counted_and_named(standin, tmp_path, capsys):
+    words = ["--config", "extra-BREC-GIN", *standin, "--train.epochs", "1", "--train.init_lr", "1e30", "--workers", "1"]
+    main_BREC.main([*words, "--out_dir", str(tmp_path)])
+    result = only_result(tmp_path)
+    assert result["metrics"]["program"]["diverged"] == 7 and result["metrics"]["program"]["distinguished"]["Total"] == 0
+    assert "diverged" in capsys.readouterr().out
+    (log,) = tmp_path.rglob("pairs.jsonl")
+    assert all("NaN" in line["diverged"] or "the loss is nan" in line["diverged"] for line in repaired_log(log))
+
+
+# The training of a pair
+
+
+def test_the_loss_is_equation_1():
+    torch.manual_seed(0)
+    x, y = torch.randn(2, 50, 16)
+    cosine = (x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))
+    for margin in (0.0, 0.1):
+        assert torch.allclose(GraphEmbedding(16, margin).loss(x, y), (cosine - margin).clamp(min=0).mean(), atol=1e-6)
+    assert torch.isclose(GraphEmbedding(16).loss(x, x), torch.tensor(1.0))
+    same = F.cosine_embedding_loss(x, y, torch.full((50,), -1.0), margin=0.1)
+    assert torch.equal(GraphEmbedding(16, 0.1).loss(x, y), same)
+
+
+def test_batches_hold_every_copy_once_half_of_each_graph(standin):
+    dataset = BREC(configure("--config", "extra-BREC-GIN", *standin).data)
+    a, b = dataset.copies(0, 6, seed=1)
+    batches = paired_batches(4, None, torch.device("cpu"), a, b)
+    assert [g.batch_size for g in batches] == [4, 4, 4]
+    n, m = 6, 12  # of C_6, and of two triangles
+    for k, g in enumerate(batches):
+        src, dst = g.edges()
+        for half, whole in enumerate((a, b)):
+            ours = slice(half * 2 * m, (half + 1) * 2 * m)
+            theirs = slice(k * 2 * m, (k + 1) * 2 * m)
+            for end, given in zip((src, dst), whole.edges(), strict=True):
+                assert torch.equal(end[ours] - half * 2 * n, given[theirs] - k * 2 * n)
+
+
+def test_positions_are_those_of_each_copy(standin):
+    """Not of the first numbering: what they say of a copy must be what its own matrix says."""
+    dataset = BREC(configure("--config", "extra-BREC-GIN", *standin).data)
+    seen = []
+
+    def encode(n, src, dst):
+        seen.append((n, src.tolist(), dst.tolist()))
+        return torch.zeros(n, 1).numpy()
+
+    a, b = dataset.copies(0, 3, seed=1)
+    paired_batches(4, encode, torch.device("cpu"), a, b)
+    assert len(seen) == 6 and len({str(graph) for graph in seen}) > 4
+
+
+def test_training_stops_early_and_learns(standin):
+    config = configure("--config", "T2-BREC-PPGN", *standin, "--train.early_stop", "0")
+    dataset = BREC(config.data)
+    batches = paired_batches(32, None, torch.device("cpu"), *dataset.copies(0, 32, 1))
+    torch.manual_seed(0)
+    net, task = make_net(config)
+    first = [p.clone() for p in net.parameters()]
+    loss, epochs = train_on_pair(net, batches, task, config.train.model_copy(update={"epochs": 3}))
+    assert epochs == 3 and any(not torch.equal(a, b) for a, b in zip(first, net.parameters(), strict=True))
+    stopping = config.train.model_copy(update={"epochs": 3, "early_stop": 2.0})
+    assert train_on_pair(net, batches, task, stopping)[1] == 1 and loss < 2.0
+
+
+# Real pairs
+
+
+@pytest.fixture(scope="session")
+def real(real_data, store_dir):
+    return BREC(DataConfig(store_dir=store_dir, data_dir=str(real_data), offline=True))
+
+
+@pytest.mark.parametrize("i", [0, 60, 160])
+def test_gin_does_not_tell_real_pairs_apart_and_ppgn_does(real_data, real, i):
+    for row, apart in (("extra-BREC-GIN", False), ("T2-BREC-PPGN", True)):
+        answer = NetJudge(configure("--config", row, "--train.epochs", "3"), real)(i)
+        test, reliability = answer["T2"]["program"]
+        assert (test > 72.34) == apart and reliability < 72.34, row
+
+
+def test_the_outcome_of_a_pair_depends_on_no_other(real_data, real):
+    judge = NetJudge(configure("--config", "T2-BREC-PPGN", "--train.epochs", "1"), real)
+    first = judge(3)
+    judge(4)
+    assert judge(3) == first
+
+
+# Configurations
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--train.batch_size", "15"], "batch_size=15: expected an even number"),
+        (["--test.d", "32"], "the test needs more copies"),
+        (["--folds", "[0]"], "--folds: unknown"),
+        (["--train.min_lr", "1"], r"--train.min_lr: unknown. Did you mean --train.init_lr"),
+    ],
+)
+def test_configurations_that_cannot_be(words, message):
+    with pytest.raises(ConfigError, match=message):
+        configure("--config", "extra-BREC-GIN", *words)
+
+
+def test_every_configuration_is_one_and_names_a_method_that_exists(tmp_path):
+    paths = sorted((ROOT / "configs/BREC").glob("*.json"))
+    assert len(paths) == 30
+    for path in paths:
+        config = configure("--config", path.stem)
+        assert config.row == path.stem and config.dataset == "BREC"
+        if hasattr(config, "method"):
+            assert config.method in METHODS and path.stem.endswith(config.method)
+        else:
+            _, task = make_net(config)
+            assert config.test.q == 32 and task.n_out == config.test.d == 16 and config.net.model in path.stem
+    with pytest.raises(ConfigError, match=r"method='N_11': expected one of 1-WL"):
+        main_BREC.main(["--config", "T2-BREC-N_1", "--method", "N_11", "--out_dir", str(tmp_path)])
+
+
+def test_the_paper_of_table_7_is_followed():
+    train = configure("--config", "T2-BREC-PPGN").train
+    assert (train.batch_size, train.init_lr, train.weight_decay, train.epochs, train.early_stop) == (
+        32,
+        1e-4,
+        1e-4,
+        20,
+        0.2,
+    )
+    assert pairs.threshold(32, 16) == pytest.approx(72.34, abs=0.005)

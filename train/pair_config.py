@@ -1,0 +1,73 @@
+"""The configuration of a run over pairs of graphs (BREC): a net that is trained and tested on each pair, or an exact method."""
+
+from pydantic import BaseModel, Field, model_validator
+
+from train.config import NO_IDENTITY, STRICT, AnyNet, BaseConfig
+
+
+class PairTrainConfig(BaseModel):
+    """The training of section 4.1, with the hyper-parameters of Table 7."""
+
+    model_config = STRICT
+
+    batch_size: int = Field(gt=1, description="graphs in a mini-batch, half of them copies of each graph")
+    init_lr: float = Field(gt=0, description="learning rate of Adam")
+    weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam")
+    epochs: int = Field(20, gt=0, description="stop after this many epochs")
+    early_stop: float = Field(0.0, ge=0, description="stop when the loss of an epoch falls below this")
+    margin: float = Field(0.0, description="cosine similarity that is close enough to different, eq. (1)")
+    lr_schedule_patience: int = Field(
+        10,
+        ge=0,
+        description="epochs without a lower loss before the learning rate is divided by ten, as in the program",
+    )
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self):
+        if self.batch_size % 2:
+            raise ValueError(f"batch_size={self.batch_size}: expected an even number, half of it copies of each graph")
+        return self
+
+
+class PairTestConfig(BaseModel):
+    """The test of section 4.2, with the settings of appendix J."""
+
+    model_config = STRICT
+
+    q: int = Field(32, gt=1, description="copies of each graph, with their nodes renumbered at random")
+    d: int = Field(16, gt=0, description="numbers of an embedding, fewer than copies")
+    alpha: float = Field(0.95, gt=0, lt=1, description="quantile of the F distribution that gives the threshold")
+
+    @model_validator(mode="after")
+    def _enough_copies(self):
+        if self.d >= self.q:
+            raise ValueError(f"d={self.d} with q={self.q}: the test needs more copies than an embedding has numbers")
+        return self
+
+
+class AnyPairConfig(BaseConfig):
+    workers: int | None = Field(
+        None,
+        gt=0,
+        description="processes that work on pairs, with one thread each; as many as a run has threads when not given",
+        json_schema_extra=NO_IDENTITY,
+    )
+
+
+class NetPairConfig(AnyPairConfig):
+    """A net that is trained on each pair, and a test of its embeddings."""
+
+    net: AnyNet
+    train: PairTrainConfig
+    test: PairTestConfig = PairTestConfig()
+
+
+class MethodPairConfig(AnyPairConfig):
+    """A method without parameters, whose answer needs no test."""
+
+    method: str = Field(description="name of the method")
+
+
+def schema_of(content):
+    """The schema of a row's file: it names a method or describes a net."""
+    return MethodPairConfig if "method" in content else NetPairConfig
