@@ -11,6 +11,7 @@ from statistics import fmean
 
 from data.catalogue import CATALOGUE
 from train.naming import run_name
+from train.pair_table import make_pair_table
 from train.table import (
     HEADER,
     as_markdown,
@@ -21,6 +22,7 @@ from train.table import (
     printed_lines,
     read_results,
     results_of,
+    script_seeds,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +30,7 @@ PAGE = Path(__file__).with_name("reproduce.md")
 RESULTS = ROOT / "results"
 # The dataset that our runs of a table are made on, where the paper's is not at hand.
 STAND_IN = {"table2_ZINC": "ZINC-redrawn"}
+PAIR_TABLES = ("brec_table2", "brec_table3", "brec_table4")
 
 TEXT = """# Reproducing the tables
 
@@ -42,6 +45,7 @@ before it tries everything on a tiny part of the data, `JOBS=n` makes n runs at 
   the paper does not print are not in it.
 - **CPU hours**: what our own runs took on one core of a shared two-core machine, for the rows that were run, extrapolated to all
   their seeds; what else the machine did at the time is in it.
+- BREC (the last three lines) prints no times; the counts of exact methods and of nets agree when they are equal.
 - **our runs**: those in `results/`, and of how many rows; **agree**: rows whose test score agrees with the paper's, by the rule of
   `train/table.py` (at most two of the paper's s.d. apart, or Welch's p at least 0.05). Why the others do not is in
   [deviations.md](deviations.md).
@@ -82,6 +86,30 @@ def overview(name, results, files):
     )
 
 
+def pair_overview(name, results):
+    """The cells of one table of BREC, of the rows that have a configuration here."""
+    _, header, rows = make_pair_table(name, results)
+    rows = [dict(zip(header, row, strict=True)) for row in rows]
+    n_seeds = {row["row"]: len(seeds_of(row["row"])) for row in rows}
+    planned = [row for row in n_seeds if n_seeds[row]]
+    ours = [row for row in rows if row["Total, ours"] != "-"]
+    hours = sum(float(row["hours a seed"]) * n_seeds[row["row"]] for row in ours)
+    return (
+        f"`bash script_reproduce/{name}.sh`",
+        str(len(planned)),
+        str(sum(n_seeds.values())),
+        "-",
+        f"{hours:.1f} ({len(ours)} of {len(planned)} rows)",
+        f"[{sum(int(row['seeds']) for row in ours)} runs of {len(ours)} rows](../results/{name}.md)",
+        f"{sum(row['agrees'] == 'yes' for row in ours)} of {sum(row['agrees'] != '-' for row in ours)}",
+    )
+
+
+def seeds_of(row):
+    """The seeds of a row of BREC. N_1 and N_2 of Table 3 are those of Table 2."""
+    return script_seeds().get(row) or script_seeds().get(row.replace("T3-", "T2-"), [])
+
+
 def gpu_hours(lines, files):
     """By the paper: a line prints the time of one seed, all folds together."""
     timed = [line for line in lines if is_number(line["total_time_hr"])]
@@ -112,7 +140,13 @@ def pages():
     head = ("command", "rows", "runs", "GPU hours", "CPU hours", "our runs", "agree")
     body = [overview(name, results, files) for name in scripts()]
     rows = [head, ["---"] * len(head), *body, total(files)]
+    rows += [pair_overview(name, results) for name in PAIR_TABLES]
     made = {PAGE: TEXT + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"}
+    for name in PAIR_TABLES:
+        table = as_markdown(*make_pair_table(name, results))
+        made[RESULTS / f"{name}.md"] = (
+            f"{table}\n\nMade by `python -m train.table {name} --out_dir results --format markdown`.\n"
+        )
     for name in scripts():
         lines, suffix = printed_lines(name), suffix_of(name)
         if any(results_of(line, results, files, suffix) for line in lines):

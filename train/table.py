@@ -180,7 +180,7 @@ def config_files(paper=PAPER.name):
 def script_seeds():
     """{name of a configuration: its seeds in the paper's order}, from the scripts of script_reproduce/."""
     seeds = {}
-    for path in sorted((ROOT / "script_reproduce").glob("table*.sh")):
+    for path in sorted((ROOT / "script_reproduce").glob("*table*.sh")):
         current = ""
         for line in path.read_text().splitlines():
             word, _, rest = line.partition(" ")
