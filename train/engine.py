@@ -10,16 +10,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+from train.files import RunError
 
 BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
 LOST = "lost"  # instead of an exit code: the machine of the run is gone, the run goes on elsewhere
 POLL = 0.2  # seconds between looks at the running processes
 RETRY = 10.0  # seconds before a busy run is tried again
-
-
 OUT = "{out}"  # stands in a job's command for the folder of the runs
 
 
@@ -127,7 +129,11 @@ class Slots:
 
 
 class Engine:
-    """The order of the jobs. How one is started and watched is an engine's own: `room`, `start`, `poll`, `stop` and `close`."""
+    """The order of the jobs. How one is started and watched is an engine's own: `room`, `start`, `poll`, `stop` and `close`.
+
+    A job that cannot be started (`start` raises), or whose files cannot be written (`poll` raises RunError), has failed; the
+    others go on.
+    """
 
     gpus = 0  # of all machines together
 
@@ -136,10 +142,14 @@ class Engine:
 
     def run(self, jobs, display=lambda state, force=False: None):
         """Do all jobs; returns the State. Ctrl-C stops the running ones in order and raises KeyboardInterrupt."""
+        check_names(jobs)
         state = State(total=len(jobs))
         waiting, running, later = [], {}, {}
         for job in jobs:
-            (state.skipped if job.done() else waiting).append(job.name if job.done() else job)
+            if job.done():
+                state.skipped.append(job.name)
+            else:
+                waiting.append(job)
         try:
             while waiting or running:
                 self._start(waiting, running, later, state)
@@ -153,10 +163,10 @@ class Engine:
         return state
 
     def _start(self, waiting, running, later, state):
+        if not self.room():
+            return
         finished = {*state.done, *state.skipped}
         for job in list(waiting):
-            if not self.room():
-                return
             if lost := [need for need in job.needs if need in state.failed]:
                 waiting.remove(job)
                 state.failed[job.name] = f"needs {lost[0]}, which failed"
@@ -164,12 +174,23 @@ class Engine:
             if not finished.issuperset(job.needs) or later.get(job.name, 0) > time.monotonic():
                 continue
             waiting.remove(job)
-            running[job.name] = (self.start(job), job)
+            try:
+                running[job.name] = (self.start(job), job)
+            except Exception as error:  # its function found no command, or its folder cannot be written
+                state.failed[job.name] = f"not started: {type(error).__name__}: {error}"
+                continue
             state.running.append(job.name)
+            if not self.room():
+                return
 
     def _collect(self, waiting, running, later, state, display):
         for name, (handle, job) in list(running.items()):
-            if (code := self.poll(handle)) is None:
+            reason = None
+            try:
+                code = self.poll(handle)
+            except RunError as error:
+                code, reason = 1, str(error)
+            if code is None:
                 continue
             del running[name]
             state.running.remove(name)
@@ -182,8 +203,19 @@ class Engine:
             elif code == 0 and job.done():
                 state.done.append(name)
             else:
-                state.failed[name] = ending(job.log, code)
+                state.failed[name] = reason or ending(job.log, code)
             display(state, force=True)
+
+
+def check_names(jobs):
+    """No two jobs of one name; what a job needs is a job, and does not wait for it in turn."""
+    needs = {job.name: job.needs for job in jobs}
+    for name, n in Counter(job.name for job in jobs).items():
+        if n > 1:
+            raise ValueError(f"{n} jobs are called {name}")
+        if absent := [need for need in needs[name] if need not in needs]:
+            raise ValueError(f"{name} needs {absent[0]}, which is no job")
+    TopologicalSorter(needs).prepare()  # raises CycleError, a ValueError, which names the jobs of a circle
 
 
 class LocalEngine(Engine):
@@ -196,8 +228,8 @@ class LocalEngine(Engine):
         return bool(self.slots.free)
 
     def start(self, job):
-        slot = self.slots.free.pop(0)
-        return start_process(job.words(), job.out, job.log, self.slots.environment(slot)), slot
+        process = start_process(job.words(), job.out, job.log, self.slots.environment(self.slots.free[0]))
+        return process, self.slots.free.pop(0)
 
     def poll(self, handle):
         process, slot = handle
@@ -226,7 +258,8 @@ def start_process(words, out, log, environment, first=None):
 
 def ending(log, code, n_lines=3):
     """Why a run failed: its last words."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    text = log.read_text(errors="replace") if log.exists() else ""
+    lines = [line for line in text.splitlines() if line.strip()]
     reason = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     return "\n".join([reason, *lines[-n_lines:]])
 

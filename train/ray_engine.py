@@ -23,11 +23,12 @@ import filelock
 import ray
 
 from train.engine import BUSY, LOST, POLL, Engine, start_process, stop
-from train.files import write_atomic
+from train.files import RunError, explain, write_atomic
 
 SYNC = 5.0  # seconds between two looks at the files of a run
 ATTEMPTS = 5  # machines a run may lose before it counts as failed
-PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver
+PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver,
+NOT_PASSED_ON = "GNN_CORES"  # but not the numbers of the driver's cores (train/runtime.py)
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -44,19 +45,32 @@ class RayEngine(Engine):
     def close(self):
         ray.shutdown()
 
+    def run(self, jobs, *display):
+        """As every engine; a warning first if no machine is large enough, since Ray would wait for one without a word."""
+        largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+        wanted = max((job.cpus for job in jobs), default=0)
+        if wanted > largest:
+            print(
+                f"CPUS={wanted}: no machine of the cluster has so many cores, the largest has {largest:.0f}. "
+                "The runs wait until one joins; Ctrl-C stops",
+                file=sys.stderr,
+            )
+        return super().run(jobs, *display)
+
     def room(self):
         """More jobs than fit are handed to Ray: a machine that joins finds work, and an autoscaler sees what is wanted."""
         return self.under_way < (self.jobs or 2 * int(ray.cluster_resources().get("CPU", 1)) + 8)
 
     def start(self, job):
+        run = RayRun(job)
         self.under_way += 1
-        return RayRun(job)
+        return run
 
     def poll(self, run):
-        code = run.poll()
-        if code is None:
-            return None
-        self.under_way -= 1
+        try:
+            code = run.poll()
+        finally:
+            self.under_way -= run.code is not None
         if code == LOST:
             self.lost[run.job.name] = self.lost.get(run.job.name, 0) + 1
             if self.lost[run.job.name] >= ATTEMPTS:
@@ -71,8 +85,11 @@ class RayEngine(Engine):
             ray.cancel(stream)
         end = time.monotonic() + 60
         for run in runs:
-            while run.poll() is None and time.monotonic() < end:
-                time.sleep(POLL)
+            with contextlib.suppress(
+                RunError
+            ):  # what arrives now cannot be written: the run goes on from what is there
+                while run.poll() is None and time.monotonic() < end:
+                    time.sleep(POLL)
             run.release()
 
 
@@ -83,7 +100,10 @@ def connect(address):
             socket.create_connection(address.rsplit(":", 1), timeout=10).close()
         options = {} if address else {"include_dashboard": False}
         ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **options)
-    except (OSError, ValueError, ray.exceptions.RayError) as error:  # OSError: refused, too late, unknown host
+    # OSError: refused, too late, unknown host; RuntimeError: other versions of Python or Ray
+    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        if not address:
+            raise SystemExit(f"ENGINE=ray: no Ray cluster could be started on this machine ({error})") from error
         raise SystemExit(
             f"RAY_ADDRESS={address}: no Ray cluster answers there ({error}). Start one as docs/scale.md says; if it wants a token, "
             "RAY_AUTH_MODE=token is needed here too. Without RAY_ADDRESS one of this machine alone is started"
@@ -96,23 +116,32 @@ class RayRun:
     def __init__(self, job):
         self.job, self.locks, self.stream, self.code = job, [], None, None
         try:
-            for path in job.paths:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                lock = filelock.FileLock(path.parent / ".lock")  # the lock that a local run of the same folder takes
+            for folder in dict.fromkeys(path.parent for path in job.paths):
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = filelock.FileLock(folder / ".lock")  # the lock that a local run of the same folder takes
                 lock.acquire(timeout=0)
                 self.locks.append(lock)
+            self.stream = self._send()
         except filelock.Timeout:
             self._end(BUSY)
-            return
+        except BaseException:
+            self.release()
+            raise
+
+    def _send(self):
+        job = self.job
         task = ray.remote(work).options(
             name=job.name, num_cpus=job.cpus, num_gpus=job.gpus, max_retries=0, num_returns="streaming"
         )
-        environment = {key: value for key, value in os.environ.items() if key.startswith(PASSED_ON)}
+        environment = {
+            key: value for key, value in os.environ.items() if key.startswith(PASSED_ON) and key != NOT_PASSED_ON
+        }
         environment.setdefault("OMP_NUM_THREADS", str(job.cpus))
-        self.stream = task.remote(job.words(), job.folder, read_files(job.out / job.folder), environment, SYNC)
+        return task.remote(job.words(), job.folder, read_files(job.out / job.folder), environment, SYNC)
 
     def poll(self):
-        """Write what has arrived; None while the job is under way, then its exit code, or LOST."""
+        """Write what has arrived; None while the job is under way, then its exit code, or LOST. RunError if it cannot be written:
+        what comes after it is not written either, and the run ends."""
         while self.code is None and ray.wait([self.stream], timeout=0)[0]:
             try:
                 self.receive(ray.get(next(self.stream)))
@@ -125,22 +154,30 @@ class RayRun:
             except ray.exceptions.RayError as error:  # the machine, its memory or its network
                 self.note(f"{type(error).__name__}: {error}".splitlines()[0])
                 self._end(LOST)
+            except RunError:
+                ray.cancel(self.stream)
+                self._end(1)
+                raise
         return self.code
 
     def receive(self, message):
         files, code = message
         for name in in_order(files):
             path = self.job.out / self.job.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RunError(explain(error, path)) from error
             write_atomic(path, files[name])
         if code is not None:
             self._end(code)
 
     def note(self, text):
-        """A line of our own in the log of the run."""
-        self.job.log.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.job.log, "a") as log:
-            log.write(text + "\n")
+        """A line of our own in the log of the run, where it can be written."""
+        with contextlib.suppress(OSError):
+            self.job.log.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.job.log, "a") as log:
+                log.write(text + "\n")
 
     def _end(self, code):
         self.code = code
@@ -185,10 +222,11 @@ def read_files(folder, known=None):
     found = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock" and path.suffix != ".tmp"]
     content = {}
     for name in reversed(in_order(str(path.relative_to(folder)) for path in found)):
-        stamp = ((folder / name).stat().st_mtime_ns, (folder / name).stat().st_size)
-        if known.get(name) != stamp:
-            content[name] = (folder / name).read_bytes()
-            known[name] = stamp
+        with contextlib.suppress(FileNotFoundError):  # the run has removed it since
+            stamp = ((folder / name).stat().st_mtime_ns, (folder / name).stat().st_size)
+            if known.get(name) != stamp:
+                content[name] = (folder / name).read_bytes()
+                known[name] = stamp
     return content
 
 

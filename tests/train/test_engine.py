@@ -50,14 +50,15 @@ def test_all_jobs_are_done_once_and_finished_ones_are_skipped(tmp_path):
 def test_no_more_jobs_at_once_than_slots(tmp_path):
     code = f"""
     import os, time
-    path = {str(tmp_path)!r} + "/alive-" + str(os.getpid())
-    open(path, "w"); time.sleep(0.2)
-    alive = len([n for n in os.listdir({str(tmp_path)!r}) if n.startswith("alive")])
-    open({str(tmp_path / "counts")!r}, "a").write(str(alive) + " "); os.remove(path)
+    def note(sign): open({str(tmp_path / "signs")!r}, "a").write(sign)
+    note("+")
+    while open({str(tmp_path / "signs")!r}).read().count("+") < 2: time.sleep(0.02)  # the first waits for the second
+    time.sleep(0.1); note("-")
     """
     LocalEngine(2).run([job(tmp_path, f"j{i}", code) for i in range(5)])
-    counts = [int(n) for n in (tmp_path / "counts").read_text().split()]
-    assert max(counts) == 2
+    signs = (tmp_path / "signs").read_text()
+    alive = [signs[:n].count("+") - signs[:n].count("-") for n in range(len(signs) + 1)]
+    assert max(alive) == 2 and signs.count("-") == 5
 
 
 def test_a_failed_job_is_reported_with_its_last_words_and_stops_only_what_needs_it(tmp_path):
@@ -82,6 +83,48 @@ def test_a_job_waits_for_what_it_needs_and_may_choose_by_it(tmp_path):
                  tmp_path, last.folder, last.results, needs=("inner0", "inner1"))  # fmt: skip
     state = LocalEngine(3).run([chosen, *first])
     assert not state.failed and ran(tmp_path)[-1] == "outer"
+
+
+def test_a_job_that_cannot_be_started_has_failed_and_keeps_no_slot(tmp_path):
+    def no_choice():
+        raise LookupError("no inner result")
+
+    chosen = Job("chosen", no_choice, tmp_path, "chosen", ("never",))
+    (tmp_path / "file").touch()
+    unwritable = Job("unwritable", ("-c", "pass"), tmp_path, "file/folder", ("never",))
+    state = LocalEngine(1).run([chosen, unwritable, job(tmp_path, "other")])
+    assert state.done == ["other"] and state.failed["chosen"] == "not started: LookupError: no inner result"
+    assert "NotADirectoryError" in state.failed["unwritable"]
+
+
+@pytest.mark.parametrize(
+    ("needs", "message"),
+    [
+        ({"a": ("c",)}, "a needs c, which is no job"),
+        ({"a": ("b",), "b": ("a",)}, "cycle"),
+    ],
+)
+def test_needs_that_would_be_waited_for_for_ever(tmp_path, needs, message):
+    with pytest.raises(ValueError, match=message):
+        LocalEngine(1).run([job(tmp_path, name, needs=needed) for name, needed in needs.items()])
+    with pytest.raises(ValueError, match="2 jobs are called a"):
+        LocalEngine(1).run([job(tmp_path, "a"), job(tmp_path, "a")])
+    assert not ran(tmp_path)
+
+
+def test_a_job_that_another_process_finishes_meanwhile(tmp_path):
+    """The result appears between two looks."""
+
+    class Late(Job):
+        def done(self):
+            there = super().done()
+            self.paths[0].parent.mkdir(exist_ok=True)
+            self.paths[0].touch()
+            return there
+
+    late = Late("late", ("-c", "pass"), tmp_path, "late", ("late/result",))
+    state = LocalEngine(1).run([late])
+    assert state.done == ["late"] and not state.failed
 
 
 def test_a_busy_run_is_waited_for(tmp_path):

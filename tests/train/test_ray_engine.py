@@ -115,9 +115,12 @@ def test_a_node_dies_and_every_run_finishes_once(cluster, engine_of, tmp_path):
     assert "finished last" in (tmp_path / "last/log.txt").read_text()
 
 
-def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path):
-    finished = steps(tmp_path, "finished")
-    failing = Job("failing", ("-c", "print('oh'); raise SystemExit(3)"), tmp_path, "failing", ("r",))
+def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path, monkeypatch, capsys):
+    finished = steps(tmp_path, "finished", cpus=10_000)
+    program = (
+        "import os; print('oh', os.environ['GNN_ANYTHING'], os.environ.get('GNN_CORES') != '77'); raise SystemExit(3)"
+    )
+    failing = Job("failing", ("-c", program), tmp_path, "failing", ("failing/r", "failing/r2"))
     (tmp_path / "finished").mkdir()
     (tmp_path / "finished/result.json").write_text("{}")
     absent = Job("absent", (str(tmp_path / "main_absent.py"),), tmp_path, "absent", ("r2",))
@@ -125,15 +128,23 @@ def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path):
     (tmp_path / "busy").mkdir()
     lock = filelock.FileLock(tmp_path / "busy/.lock")  # as a local run of the same folder holds it
     lock.acquire()
+    (tmp_path / "full/metrics.jsonl").mkdir(parents=True)  # what comes back cannot be written at its place
+    full = steps(tmp_path, "full")
 
     def release_when_the_rest_is_done(state, force=False):
-        if len(state.failed) == 2 and lock.is_locked:
-            assert not (tmp_path / "trace").exists()
+        if len(state.failed) == 3 and lock.is_locked:
+            assert "busy" not in traces(tmp_path)
             lock.release()
 
-    state = engine_of().run([finished, failing, absent, busy], release_when_the_rest_is_done)
-    assert state.skipped == ["finished"] and state.done == ["busy"] and traces(tmp_path) == {"busy": [0]}
-    assert "exit code 3" in state.failed["failing"] and "oh" in state.failed["failing"]
+    runs = engine_of()
+    monkeypatch.setenv("GNN_ANYTHING", "anything")
+    monkeypatch.setenv("GNN_CORES", "77")  # of this machine: it means nothing on another
+    state = runs.run([finished, failing, absent, full, busy], release_when_the_rest_is_done)
+    assert state.skipped == ["finished"] and state.done == ["busy"] and traces(tmp_path)["busy"] == [0]
+    assert "CPUS=10000: no machine of the cluster has so many cores" in capsys.readouterr().err
+    assert "exit code 3" in state.failed["failing"] and "oh anything True" in state.failed["failing"]
+    assert "full/metrics.jsonl: Is a directory" in state.failed["full"] and runs.under_way == 0
+    assert not (tmp_path / "full/checkpoint.pt").exists()  # it would be ahead of the log
     assert "the project must be at the same path" in state.failed["absent"]
 
 
