@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tables, one after the other; a table that fails does not stop the others.
+# All tables, one after the other; a table that fails does not stop the others, Ctrl-C does.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 failed=()
 for table in \
@@ -23,7 +23,10 @@ for table in \
   brec_table2 \
   brec_table3 \
   brec_table4; do
-  bash "$here/$table.sh" || failed+=("$table")
+  status=0
+  bash "$here/$table.sh" || status=$?
+  if [ $status = 130 ]; then exit 130; fi
+  if [ $status != 0 ]; then failed+=("$table"); fi
 done
 if [ ${#failed[@]} -gt 0 ]; then
   echo "not complete: ${failed[*]}" >&2

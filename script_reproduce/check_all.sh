@@ -24,7 +24,10 @@ for name in "${names[@]}"; do
   stand_in=${!dataset:-}
   log=$OUT/logs/$name.txt
   echo "$name${stand_in:+ on $stand_in} ..." >&2
-  if DATASET=$stand_in bash "$here/$name.sh" > "$log" 2>&1 < /dev/null; then
+  status=0
+  DATASET=$stand_in bash "$here/$name.sh" > "$log" 2>&1 < /dev/null || status=$?
+  if [ $status = 130 ]; then exit 130; fi # Ctrl-C
+  if [ $status = 0 ]; then
     echo "$name${stand_in:+ on $stand_in}: ok"
   else
     echo "$name${stand_in:+ on $stand_in}: FAILED, see $log"

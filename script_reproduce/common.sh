@@ -6,7 +6,7 @@
 # JOBS=n       runs at once on the CPU (1); with GPUs one run a GPU
 # QUICK=1      a tiny part of the data, two epochs, one seed: does everything work?
 # DATASET=NAME another dataset for the rows, such as ZINC-redrawn: not the paper's data, and marked as such
-# OUT=FOLDER   where the runs are kept (out)
+# OUT=FOLDER   where the runs are kept (out in the project's folder)
 # ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores a run (docs/scale.md)
 #
 # In the foreground, without questions. Interrupted and started again, only what is missing is run. A run that fails is reported
@@ -20,7 +20,16 @@ seeds() { current_seeds=$(IFS=,; echo "$*"); }
 
 row() { rows+=("$1 $current_seeds"); }
 
+# Folders are named as seen from where the script was started; run_table goes to the project's.
+make_absolute() {
+  local name
+  for name in "$@"; do
+    case ${!name:-} in '' | /*) ;; *) export "$name=$PWD/${!name}" ;; esac
+  done
+}
+
 run_table() {
+  make_absolute OUT GNN_DATA GNN_STORES
   local name=$1 status=0 folder=${OUT:-$root/out}
   bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt
   cd "$root"

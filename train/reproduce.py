@@ -11,6 +11,8 @@ Environment variables, the same for every script:
     ENGINE=ray      send the runs to a Ray cluster: that of RAY_ADDRESS, or one of this machine alone (requirements-cluster.txt);
                     as many at once as fit, or JOBS
     CPUS=n          cores that a run occupies on the cluster (1); one GPU each where there are GPUs
+
+Set to nothing, a variable counts as not set. Exit code: 0, 1 if runs failed, 2 for settings that cannot be, 130 when stopped.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import importlib.util
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 from data.catalogue import CATALOGUE
@@ -34,6 +37,9 @@ def read_lines(text):
         if len(words) != 2 or not all(seed.isdigit() for seed in words[1].split(",")):
             raise SystemExit(f"line {number}: {line!r}: expected a row and its seeds, as T3-CSL-GCN-LapPE-L4 41,95")
         rows.append((words[0], [int(seed) for seed in words[1].split(",")]))
+    runs = Counter((row, seed) for row, seeds in rows for seed in seeds)
+    if twice := [f"{row} with seed {seed}" for (row, seed), n in runs.items() if n > 1]:
+        raise SystemExit(f"{twice[0]} is listed twice")
     return rows
 
 
@@ -72,14 +78,19 @@ def make_jobs(rows, out, dataset=None, quick=False, **needed):
 
 
 def gpu_numbers():
-    """The GPUs of this machine that torch and the runs may use."""
+    """The GPUs of this machine that torch and the runs may use, by the names that CUDA_VISIBLE_DEVICES has for them."""
     import torch
 
-    return list(range(torch.cuda.device_count()))
+    n_gpus, chosen = torch.cuda.device_count(), setting("CUDA_VISIBLE_DEVICES")
+    return chosen.split(",")[:n_gpus] if chosen else list(range(n_gpus))
+
+
+def setting(name, default=None):
+    return os.environ.get(name) or default
 
 
 def make_engine():
-    name, jobs = os.environ.get("ENGINE", "local"), os.environ.get("JOBS")
+    name, jobs = setting("ENGINE", "local"), setting("JOBS")
     n_jobs = positive("JOBS", jobs) if jobs else None
     if name == "local":
         return LocalEngine(n_jobs, gpu_numbers())
@@ -89,7 +100,7 @@ def make_engine():
         raise SystemExit("ENGINE=ray: Ray is not installed; bash install.sh requirements-cluster.txt installs it")
     from train.ray_engine import RayEngine
 
-    return RayEngine(n_jobs, os.environ.get("RAY_ADDRESS"))
+    return RayEngine(n_jobs, setting("RAY_ADDRESS"))
 
 
 def positive(name, text):
@@ -108,15 +119,16 @@ def main(argv=None):
     )
     parser.add_argument("name", help="what to call the table in messages, as table3")
     name = parser.parse_args(argv).name
-    quick = os.environ.get("QUICK", "0") not in ("", "0")
-    out = Path(os.environ.get("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
+    quick = setting("QUICK", "0") != "0"
+    out = Path(setting("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
     rows = read_lines(sys.stdin.read())
-    for number in (signal.SIGINT, signal.SIGTERM):  # also in the background, where the shell lets SIGINT be ignored
-        signal.signal(number, interrupt)
     engine, display = make_engine(), Display(name)
+    # also in the background, where the shell lets SIGINT be ignored; after Ray, which sets a handler of its own
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     try:
-        needed = {"cpus": positive("CPUS", os.environ.get("CPUS", "1")), "gpus": min(1, engine.gpus)}
-        state = engine.run(make_jobs(rows, out, os.environ.get("DATASET"), quick, **needed), display)
+        needed = {"cpus": positive("CPUS", setting("CPUS", "1")), "gpus": min(1, engine.gpus)}
+        state = engine.run(make_jobs(rows, out, setting("DATASET"), quick, **needed), display)
     except ConfigError as error:
         raise SystemExit(str(error)) from None
     except KeyboardInterrupt:
@@ -131,4 +143,10 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except SystemExit as stop:
+        if not isinstance(stop.code, str):
+            raise
+        print(stop.code, file=sys.stderr)
+        sys.exit(2)  # the script does not go on to print the table

@@ -1,5 +1,6 @@
 """The scripts of script_reproduce/: every row of the paper's tables is in one of them, and they run."""
 
+import io
 import json
 import os
 import re
@@ -12,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from train.reproduce import find_row, make_engine, make_jobs, read_lines
+from train import reproduce as module
+from train.engine import Engine
+from train.reproduce import find_row, gpu_numbers, make_engine, make_jobs, read_lines
 from train.rows import WITHOUT_CONFIG, config_files, printed_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +59,12 @@ def test_jobs_of_a_row(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("T3-CSL-GCN-LapPE-L4", "line 1"), ("x 41,a", "expected a row and its seeds")]
+    ("text", "message"),
+    [
+        ("T3-CSL-GCN-LapPE-L4", "line 1"),
+        ("x 41,a", "expected a row and its seeds"),
+        ("x 41,95\nx 12,95", "x with seed 95 is listed twice"),
+    ],
 )
 def test_lines_that_are_no_rows(text, message):
     with pytest.raises(SystemExit, match=message):
@@ -79,6 +87,52 @@ def test_bad_settings(monkeypatch):
     monkeypatch.setenv("ENGINE", "slurm")
     with pytest.raises(SystemExit, match="ENGINE=slurm: expected local or ray"):
         make_engine()
+    for name in ("ENGINE", "JOBS"):  # set to nothing
+        monkeypatch.setenv(name, "")
+    assert isinstance(make_engine(), Engine)
+
+
+def test_the_gpus_that_may_be_used(monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert gpu_numbers() == [0, 1]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    assert gpu_numbers() == ["2", "3"]
+
+
+def test_a_signal_stops_in_order_under_an_engine_that_sets_handlers_too(monkeypatch, capsys, tmp_path):
+    """As Ray does when it starts."""
+
+    class Signalled(Engine):
+        def __init__(self):
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
+
+        def run(self, jobs, display):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(module, "make_engine", Signalled)
+    monkeypatch.setattr("sys.stdin", io.StringIO("T3-CSL-MLP-LapPE-L4 41\n"))
+    monkeypatch.setenv("OUT", str(tmp_path))
+    try:
+        assert module.main(["table3"]) == 130 and "the same command goes on" in capsys.readouterr().err
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("name", ["all", "check_all"])
+def test_ctrl_c_ends_the_scripts_that_start_the_others(tmp_path, name):
+    """A stopped table ends with 130, a failed one with 1."""
+    for path in [*(ROOT / "script_reproduce").glob("*table*.sh"), tmp_path / "all.sh"]:
+        code = {"table2_ZINC": 1, "table2_CLUSTER": 1, "table2_PATTERN": 130}.get(path.stem, 0)
+        (tmp_path / path.name).write_text(f"echo {path.stem} >> '{tmp_path}/begun'; exit {code}")
+    (tmp_path / f"{name}.sh").write_text((ROOT / f"script_reproduce/{name}.sh").read_text())
+    names = ["table2_ZINC", "table2_PATTERN", "table2_CLUSTER"] if name == "check_all" else []
+    env = os.environ | {"OUT": "relative out"}
+    done = subprocess.run(["bash", f"{name}.sh", *names], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 130 and (tmp_path / "begun").read_text().split() == ["table2_ZINC", "table2_PATTERN"]
 
 
 def reproduce(env, lines, **more):
@@ -156,9 +210,11 @@ def test_a_script_from_the_shell_ends_with_its_table(child_env, tmp_path):
     text = (ROOT / "script_reproduce/table3.sh").read_text()
     text = re.sub(r"(?m)^row (?!T3-CSL-MLP-LapPE-L4$).*\n", "", text)
     script.write_text(text.replace('$(dirname "${BASH_SOURCE[0]}")', str(ROOT / "script_reproduce")))
-    env = child_env | {"QUICK": "1", "OUT": str(tmp_path / "out")}
-    done = subprocess.run(["bash", str(script)], env=env, capture_output=True, text=True)
+    env = child_env | {"QUICK": "1", "OUT": "my runs"}  # as seen from where the script is started
+    done = subprocess.run(["bash", str(script)], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Table 3 of Benchmarking" in done.stdout and "1 of 1 done" in done.stderr
     assert re.search(r"T3-CSL-MLP-LapPE-L4 .*1 of 100", done.stdout)
-    assert os.path.exists(tmp_path / "out/quick/CSL")
+    assert os.path.exists(tmp_path / "my runs/quick/CSL")
+    wrong = subprocess.run(["bash", str(script)], env=env | {"JOBS": "many"}, capture_output=True, text=True)
+    assert wrong.returncode == 2 and "JOBS=many: expected a positive number" in wrong.stderr and not wrong.stdout
