@@ -45,7 +45,7 @@ before it tries everything on a tiny part of the data, `JOBS=n` makes n runs at 
   the paper does not print are not in it.
 - **CPU hours**: what our own runs took on one core of a shared two-core machine, for the rows that were run, extrapolated to all
   their seeds; what else the machine did at the time is in it.
-- BREC (the last three lines) prints no times; the counts of exact methods and of nets agree when they are equal.
+- BREC (`brec_`) prints no times; the counts of exact methods and of nets agree when they are equal.
 - **our runs**: those in `results/`, and of how many rows; **agree**: rows whose test score agrees with the paper's, by the rule of
   `train/table.py` (at most two of the paper's s.d. apart, or Welch's p at least 0.05). Why the others do not is in
   [deviations.md](deviations.md).
@@ -94,11 +94,11 @@ def pair_overview(name, results):
     planned = [row for row in n_seeds if n_seeds[row]]
     ours = [row for row in rows if row["Total, ours"] != "-"]
     hours = sum(float(row["hours a seed"]) * n_seeds[row["row"]] for row in ours)
+    cells = (f"`bash script_reproduce/{name}.sh`", str(len(planned)), str(sum(n_seeds.values())), "-")
+    if not ours:
+        return (*cells, "-", "none yet", "-")
     return (
-        f"`bash script_reproduce/{name}.sh`",
-        str(len(planned)),
-        str(sum(n_seeds.values())),
-        "-",
+        *cells,
         f"{hours:.1f} ({len(ours)} of {len(planned)} rows)",
         f"[{sum(int(row['seeds']) for row in ours)} runs of {len(ours)} rows](../results/{name}.md)",
         f"{sum(row['agrees'] == 'yes' for row in ours)} of {sum(row['agrees'] != '-' for row in ours)}",
@@ -120,11 +120,11 @@ def n_folds(line):
     return CATALOGUE[line["dataset"]].n_folds
 
 
-def total(files):
+def total(body, files):
     """The last line: all tables."""
-    lines = [line for name in scripts() for line in printed_lines(name)]
-    runs, hours = sum(n_runs_of(line, files) for line in lines), gpu_hours(lines, files)
-    return ("`bash script_reproduce/all.sh`", str(len(lines)), str(runs), f"{hours:.0f}", "", "", "")
+    n_rows, n_runs = (sum(int(cells[k]) for cells in body) for k in (1, 2))
+    hours = gpu_hours([line for name in scripts() for line in printed_lines(name)], files)
+    return ("`bash script_reproduce/all.sh`", str(n_rows), str(n_runs), f"{hours:.0f}", "", "", "")
 
 
 def page_of(name):
@@ -139,8 +139,8 @@ def pages():
     files = config_files()
     head = ("command", "rows", "runs", "GPU hours", "CPU hours", "our runs", "agree")
     body = [overview(name, results, files) for name in scripts()]
-    rows = [head, ["---"] * len(head), *body, total(files)]
-    rows += [pair_overview(name, results) for name in PAIR_TABLES]
+    body += [pair_overview(name, results) for name in PAIR_TABLES]
+    rows = [head, ["---"] * len(head), *body, total(body, files)]
     made = {PAGE: TEXT + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"}
     for name in PAIR_TABLES:
         table = as_markdown(*make_pair_table(name, results))

@@ -22,11 +22,11 @@ def read_curves(folders):
         for path in sorted(Path(folder).rglob("metrics.jsonl")):
             if any(part.startswith("replaced-") for part in path.parts):
                 continue
-            name = "/".join(path.parent.parts[-3:])
-            runs[name] = [json.loads(line) for line in path.read_text().splitlines()]
+            if lines := path.read_text().splitlines():  # none before the end of the first epoch
+                runs["/".join(path.parent.parts[-3:])] = [json.loads(line) for line in lines]
     if not runs:
         raise SystemExit(
-            f"{', '.join(map(str, folders))}: no metrics.jsonl there; runs keep it in out/DATASET/ROW/seed_S/fold_F"
+            f"{', '.join(map(str, folders))}: no metrics.jsonl with an epoch there; runs keep it in out/DATASET/ROW/seed_S/fold_F"
         )
     return runs
 
@@ -54,7 +54,10 @@ def table_points(name, folders, dataset=None):
         found = results_of(line, results, files, suffix)
         values = scores(found, "test")
         ours = (fmean(values), pstdev(values)) if values else None
-        seconds = fmean(r["epoch_time_s"] or 0 for r in found) if found else None
+        times = [
+            r["epoch_time_s"] for r in found if r["epoch_time_s"]
+        ]  # not of runs that ended before, or had nothing to learn
+        seconds = fmean(times) if times else None
         points.append((line["row_id"], number_pair(line), ours, seconds, found[0]["params"] if found else None))
     return points, printed_lines(name)[0]["metric"]
 

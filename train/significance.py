@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from train.naming import run_name
-from train.table import add_folders, aligned, config_files, metric_name, printed_lines, read_results, results_of
+from train.table import add_folders, aligned, compared_metric, config_files, printed_lines, read_results, results_of
 
 LEVEL = 0.05
 FEWEST = 6  # the smallest two-sided p of n pairs is 2 / 2^n: 0.0625 for 5
@@ -41,7 +41,7 @@ def paired_p(a, b):
 def scores_by_run(results):
     """{(seed, fold): test score} of finished runs."""
     values = {(r["seed"], r["fold"]): r["metrics"][r["select"]]["test"] for r in results if r["status"] == "ok"}
-    return {key: value[metric_name(value)] for key, value in values.items()}
+    return {key: value[compared_metric(value)] for key, value in values.items()}
 
 
 def compare(rows):

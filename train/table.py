@@ -6,8 +6,8 @@
     python -m train.table brec_table2                a table of the BREC paper (train/pair_table.py)
 
 A row agrees with the paper when the means differ by at most twice the paper's standard deviation, or when Welch's t-test does not
-tell them apart (p >= 0.05). The best model is marked **, models within one of its standard deviations *, in both columns by the
-same rule.
+tell them apart (p >= 0.05). The best model of a dataset (in Table 6: of a dataset and seed) is marked **, models within one of its
+standard deviations *, in both columns by the same rule. On COLLAB ours is `Hits@50_paper`, measured as the paper's program does it.
 """
 
 import argparse
@@ -73,10 +73,12 @@ def compare_row(row, results):
     lines = []
     for part in ("test", "train"):
         chosen = [r["metrics"][r["select"]][part] for r in done]
-        name = metric_name(chosen[0]) if chosen else paper.get(part, {}).get("metric", "metric")
+        name = compared_metric(chosen[0]) if chosen else paper.get(part, {}).get("metric", "metric")
         printed = f"{paper[part]['mean']} ± {paper[part]['sd']}" if part in paper else "-"
         unit = " (%)" if name == "accuracy" or name.startswith("Hits") else ""
         lines.append((f"{part} {name}{unit}", printed, spread([c[name] for c in chosen]) if chosen else "-"))
+        if chosen and (own := metric_name(chosen[0])) != name:
+            lines.append((f"{part} {own}{unit}", "-", spread([c[own] for c in chosen])))
     test = paper.get("test", {})
     for what, key, digits in (("epochs", "epochs", 2), ("seconds an epoch", "epoch_time_s", 2)):
         lines.append((what, test.get(key) or "-", average([r[key] or 0 for r in done], digits) if done else "-"))
@@ -92,6 +94,12 @@ def compare_row(row, results):
 def metric_name(values):
     """The metric among {'loss': ..., 'accuracy': ...}: the first that is not the loss."""
     return next((key for key in values if key != "loss"), "")
+
+
+def compared_metric(values):
+    """The metric that the paper prints: `Hits@50_paper` where its program computes Hits@50 in a way of its own."""
+    name = metric_name(values)
+    return f"{name}_paper" if f"{name}_paper" in values else name
 
 
 def hours_a_seed(results):
@@ -134,7 +142,7 @@ def read_results(folders):
         except (ValueError, OSError) as error:
             problems.append(f"{path}: not readable ({error})")
             continue
-        if not isinstance(result, dict) or not KEYS.issubset(result) or result["format"] != 1:
+        if not is_result(result):
             problems.append(f"{path}: not a result of this project")
             continue
         key = (result["name"], result["seed"], result["fold"])
@@ -144,12 +152,21 @@ def read_results(folders):
     return list(results.values()), problems
 
 
+def is_result(result):
+    """Whether the content of a file is a result in our format; one that ended well has the numbers that it was selected by."""
+    if not isinstance(result, dict) or not KEYS.issubset(result) or result["format"] != 1:
+        return False
+    return result["status"] != "ok" or (isinstance(result["metrics"], dict) and result["select"] in result["metrics"])
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # The table
 
 
 def printed_lines(name):
     """Lines of the paper's table for the test split, with those of the train split as line["train"]."""
+    if name.startswith("brec_"):
+        raise SystemExit(f"{name}: of BREC there is the table alone, python -m train.table {name}")
     match = re.fullmatch(r"table(\d)(?:_(\w+))?", name)
     paths = list(PAPER.glob(f"table{match[1]}_*.csv")) if match else []
     if not paths:
@@ -214,7 +231,7 @@ def n_runs_of(line, files):
 
 
 def scores(results, part):
-    return [v[metric_name(v)] for r in results if r["status"] == "ok" for v in [r["metrics"][r["select"]][part]]]
+    return [v[compared_metric(v)] for r in results if r["status"] == "ok" for v in [r["metrics"][r["select"]][part]]]
 
 
 def is_number(text):
@@ -228,8 +245,10 @@ def agreement(line, values, n_paper):
     mean, sd = float(line["mean"]), float(line["sd"] or 0)
     difference = fmean(values) - mean
     same = abs(difference) <= max(2 * sd, 5e-4)
-    if not same and len(values) > 1 and (sd or pstdev(values)):
-        same = ttest_ind_from_stats(mean, sd, n_paper, fmean(values), stdev(values), len(values), False).pvalue >= 0.05
+    if not same and len(values) > 1 and n_paper > 1 and (sd or pstdev(values)):
+        sample_sd = sd * math.sqrt(n_paper / (n_paper - 1))  # the paper divides by n, the test by n - 1
+        p = ttest_ind_from_stats(mean, sample_sd, n_paper, fmean(values), stdev(values), len(values), False).pvalue
+        same = p >= 0.05
     units = f"{difference / sd:+.1f}" if sd else "0" if abs(difference) < 5e-4 else "inf"
     return units, "yes" if same else "no"
 
@@ -247,20 +266,31 @@ def marks(means_and_deviations, lower):
     return marked
 
 
+def marks_of_lines(lines, means_and_deviations):
+    """The marks of a table: each dataset has a best model of its own, in Table 6 with each of its two seeds."""
+    groups = {}
+    for k, line in enumerate(lines):
+        groups.setdefault((line["dataset"], line.get("seed")), []).append(k)
+    marked = {}
+    for members in groups.values():
+        lower = lines[members[0]]["metric"].startswith(LOWER_IS_BETTER)
+        marked |= zip(members, marks([means_and_deviations[k] for k in members], lower), strict=True)
+    return [marked[k] for k in range(len(lines))]
+
+
 HEADER = (
-    "row", "test, paper", "test, ours", "Δ / s.d.", "agrees", "train, paper", "train, ours",
-    "epochs", "ours", "s / epoch", "ours", "hours", "ours", "parameters", "runs",
+    "row", "test, paper", "test, ours", "Δ / s.d.", "agrees", "train, paper", "train, ours", "epochs, paper", "epochs, ours",
+    "s / epoch, paper", "s / epoch, ours", "hours, paper", "hours, ours", "parameters", "runs",
 )  # fmt: skip
 
 
 def make_table(name, results, suffix="", compared=True):
     """Rows of texts under HEADER; with a suffix of the runs of changed configurations."""
     lines, files = printed_lines(name), config_files()
-    lower = lines[0]["metric"].startswith(LOWER_IS_BETTER)
     own = [results_of(line, results, files, suffix) for line in lines]
     values = [scores(found, "test") for found in own]
-    paper_marks = marks([number_pair(line) for line in lines], lower)
-    our_marks = marks([(fmean(v), pstdev(v)) if v else None for v in values], lower)
+    paper_marks = marks_of_lines(lines, [number_pair(line) for line in lines])
+    our_marks = marks_of_lines(lines, [(fmean(v), pstdev(v)) if v else None for v in values])
     rows = []
     for line, found, test, pm, om in zip(lines, own, values, paper_marks, our_marks, strict=True):
         n_paper = n_runs_of(line, files)
@@ -280,12 +310,17 @@ def make_table(name, results, suffix="", compared=True):
                 line["epoch_time_s"] or "-",
                 average([r["epoch_time_s"] or 0 for r in done], 2) if done else "-",
                 line["total_time_hr"] or "-",
-                f"{hours_a_seed(done):.2f}" if done else "-",
+                f"{hours(line, done):.2f}" if done else "-",
                 parameters(line, found),
                 f"{len(found)} of {n_paper}",
             )
         )
     return rows
+
+
+def hours(line, done):
+    """Of one model and seed with all its folds, as the paper counts them; estimated from the runs there are."""
+    return fmean(r["total_time_hr"] for r in done) * CATALOGUE[line["dataset"]].n_folds
 
 
 def number_pair(line):

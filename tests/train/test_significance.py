@@ -43,6 +43,8 @@ def test_from_result_files(tmp_path, capsys):
     assert line[:4] == ["T3-CSL-GCN-LapPE-L4", "T3-CSL-GAT-LapPE-L4", "8", "+5.000"] and line[-1] == "yes"
     assert significance.main(["table6", "--out_dir", str(tmp_path)]) == 0
     assert "no two rows have 6 runs in common" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"python -m train\.table brec_table2"):
+        significance.main(["brec_table2", "--out_dir", str(tmp_path)])
     for kind in ("table", "cost"):
         for ending in ("png", "svg"):
             file = tmp_path / f"{kind}.{ending}"
@@ -57,9 +59,11 @@ def test_learning_curves(tmp_path):
         {"epoch": e, "train": {"loss": 1 / e, "accuracy": e}, "val": {"loss": 2 / e, "accuracy": e}} for e in (1, 2, 3)
     ]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "ROW/seed_2/fold_0").mkdir(parents=True)
+    (tmp_path / "ROW/seed_2/fold_0/metrics.jsonl").touch()  # a run in its first epoch
     assert plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.png")]) == 0
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(SystemExit, match=r"no metrics\.jsonl there"):
+    with pytest.raises(SystemExit, match=r"no metrics\.jsonl with an epoch there"):
         plot.main(["curves", str(tmp_path / "nowhere"), "--save", str(tmp_path / "d.png")])
     with pytest.raises(SystemExit):
         plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.gif")])

@@ -37,7 +37,8 @@ def test_mean_and_deviation_over_seeds_and_folds():
     row = row_of(make_table("table3", results), "T3-CSL-GIN-LapPE-L4")
     assert row[1].startswith("99.333 ± 1.333") and row[2].startswith("99.000 ± 1.732")
     assert row[3] == "-0.2" and row[4] == "yes"  # -0.333 / 1.333
-    assert row[8] == "100.50" and row[10] == "0.50" and row[12] == "0.20" and row[14] == "4 of 100"
+    assert row[8] == "100.50" and row[10] == "0.50" and row[14] == "4 of 100"
+    assert row[12] == "0.50"  # a seed is five folds of 0.1 hours
 
 
 def test_missing_diverged_and_out_of_memory():
@@ -65,6 +66,26 @@ def test_the_two_seeds_of_table_6_are_two_rows():
     assert row_of(rows, "T6-ENZYMES-MLP-L4-seed2")[2].startswith("60.000")
 
 
+def test_every_dataset_has_its_best_model():
+    """Table 6 has three datasets, each with two seeds: six best models."""
+    results = [result(f"T6-{d}-GCN-L4", seed, v) for d, v in (("ENZYMES", 60.0), ("DD", 70.0)) for seed in (41, 95)]
+    rows = make_table("table6", [*results, result("T6-DD-MLP-L4", 41, 50.0)])
+    assert sum(row[1].endswith("**") for row in rows) == 6
+    assert [row[0] for row in rows if row[2].endswith("**")] == [
+        f"T6-{d}-GCN-L4-seed{n}" for d in ("ENZYMES", "DD") for n in (1, 2)
+    ]
+
+
+def test_on_COLLAB_the_papers_way_to_count_hits_is_compared():
+    own = result("T2-COLLAB-GCN-L3", 41, 30.0, metric="Hits@50")
+    for part, value in (("test", 50.4), ("train", 92.1)):
+        own["metrics"]["last"][part]["Hits@50_paper"] = value
+    row = row_of(make_table("table2_COLLAB", [own]), "T2-COLLAB-GCN-L3")
+    assert row[2].startswith("50.400") and row[6].startswith("92.100") and row[4] == "yes"
+    lines = {what: ours for what, _, ours in table.compare_row("T2-COLLAB-GCN-L3", [own])}
+    assert lines["test Hits@50_paper (%)"].startswith("50.400") and lines["test Hits@50 (%)"].startswith("30.000")
+
+
 def test_another_dataset_is_never_taken_for_the_papers():
     own = [result(None, 41, 0.4, name="T2-ZINC-GCN-L4+dataset=ZINC-redrawn", metric="MAE")]
     assert row_of(make_table("table2_ZINC", own), "T2-ZINC-GCN-L4")[2] == "-"
@@ -89,11 +110,15 @@ def test_welch_decides_where_the_deviation_of_ours_is_large():
     """Against scipy's own test of the two samples."""
     ours = [14.0, 8.0, 17.0, 11.0]
     paper = [9.0, 11.0, 9.0, 11.0]
-    # the paper's s.d. as s.d. of a sample: 1.1547; the mean of ours is 2.5, more than 2 s.d., away
+    # the s.d. that the paper prints divides by n: 1; the mean of ours is 2.5, more than 2 s.d., away
     p = ttest_ind(paper, ours, equal_var=False).pvalue
-    assert p > 0.05 and agreement(line("10.0", "1.1547"), ours, 4)[1] == "yes"
+    assert p > 0.05 and agreement(line("10.0", "1.0"), ours, 4)[1] == "yes"
     near = [12.4, 12.5, 12.6, 12.5]
-    assert agreement(line("10.0", "1.1547"), near, 4)[1] == "no"
+    assert agreement(line("10.0", "1.0"), near, 4)[1] == "no"
+    # a case between the two ways to divide: Welch's p is 0.052 with n - 1 and 0.046 with n
+    between = [11.0, 13.4, 11.0, 13.4]
+    assert ttest_ind(paper, between, equal_var=False).pvalue >= 0.05
+    assert agreement(line("10.0", "1.0"), between, 4)[1] == "yes"
 
 
 def test_marks():
@@ -103,13 +128,14 @@ def test_marks():
 
 
 def test_foreign_and_damaged_files_are_named_and_left_out(tmp_path, capsys):
-    save(tmp_path, result("T3-CSL-GCN-LapPE-L4", 1, 100.0), {"something": "else"})
+    without_numbers = result("T3-CSL-GCN-LapPE-L4", 3, 0.0) | {"metrics": None}
+    save(tmp_path, result("T3-CSL-GCN-LapPE-L4", 1, 100.0), {"something": "else"}, without_numbers)
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad/result.json").write_text('{"format": 1, "ro')
     (tmp_path / "quick/a").mkdir(parents=True)
     (tmp_path / "quick/a/result.json").write_text(json.dumps(result("T3-CSL-GCN-LapPE-L4", 2, 0.0)))
     results, problems = read_results([tmp_path])
-    assert len(results) == 1 and len(problems) == 2
+    assert len(results) == 1 and len(problems) == 3
     assert table.main(["table3", "--out_dir", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "1 of 100" in printed.out and "bad/result.json: not readable" in printed.err
@@ -130,7 +156,7 @@ def test_formats(tmp_path, capsys, form):
     assert "T3-CSL-GCN-LapPE-L4" in text and "100.000" in text
     if form == "csv":
         rows = list(csv.reader(io.StringIO(text)))
-        assert {len(row) for row in rows} == {len(table.HEADER)} and len(rows) == 17
+        assert {len(row) for row in rows} == {len(set(rows[0]))} and len(rows) == 17  # no two columns of one name
     if form == "latex":
         body = text.split("\\hline")[2]
         assert {part.count("&") for part in body.strip().splitlines()} == {len(table.HEADER) - 1}
