@@ -29,6 +29,7 @@ SYNC = 5.0  # seconds between two looks at the files of a run
 ATTEMPTS = 5  # machines a run may lose before it counts as failed
 PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver,
 NOT_PASSED_ON = "GNN_CORES"  # but not the numbers of the driver's cores (train/runtime.py)
+SAME_PATH = "the project must be at the same path on all machines of the cluster, installed as docs/scale.md says"
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -149,7 +150,8 @@ class RayRun:
                 self.note("the stream of files ended without an exit code")
                 self._end(1)
             except ray.exceptions.RayTaskError as error:  # raised by work() itself
-                self.note(str(error.cause))
+                remedy = f"\n{SAME_PATH}" if "ModuleNotFoundError" in str(error.cause) else ""
+                self.note(f"{error.cause}{remedy}")
                 self._end(1)
             except ray.exceptions.RayError as error:  # the machine, its memory or its network
                 self.note(f"{type(error).__name__}: {error}".splitlines()[0])
@@ -192,9 +194,7 @@ class RayRun:
 def work(words, folder, files, environment, sync):
     """On a machine of the cluster: run the command on a copy of its files, and yield (changed files, exit code or None)."""
     if words[0].endswith(".py") and not Path(words[0]).exists():
-        raise FileNotFoundError(
-            f"{words[0]} is not on this machine of the cluster: the project must be at the same path on all"
-        )
+        raise FileNotFoundError(f"{words[0]} is not on this machine: {SAME_PATH}")
     out = Path(tempfile.mkdtemp(prefix="gnn-run-"))
     try:
         for name, content in files.items():

@@ -1,7 +1,9 @@
 """The same jobs on a real Ray cluster of two nodes, one of which is killed: every run finishes, once, from its checkpoint."""
 
+import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -146,6 +148,15 @@ def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path, monkeypatc
     assert "full/metrics.jsonl: Is a directory" in state.failed["full"] and runs.under_way == 0
     assert not (tmp_path / "full/checkpoint.pt").exists()  # it would be ahead of the log
     assert "the project must be at the same path" in state.failed["absent"]
+
+    # a machine that cannot import our module
+    (tmp_path / "not_everywhere.py").write_text("def work(*arguments):\n    yield {}, 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(ray_engine, "work", importlib.import_module("not_everywhere").work)
+    (tmp_path / "not_everywhere.py").unlink()
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    state = runs.run([steps(tmp_path, "unknown")])
+    assert "not_everywhere" in state.failed["unknown"] and "at the same path" in state.failed["unknown"]
 
 
 def test_a_stop_ends_the_runs_and_keeps_what_has_arrived(engine_of, tmp_path):
