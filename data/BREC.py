@@ -68,7 +68,8 @@ class BREC(GraphDataset):
     licence = "MIT (GraphPKU/BREC)"
     parameters = {"files": [part.file for part in PARTS]}  # noqa: RUF012 - read only
     raw_files = tuple(RawFile(f"BREC/{part.file}.npy", tuple(url.format(part.file) for url in URLS)) for part in PARTS)
-    # Deviation: Table 1 prints 10 to 198 nodes; the smallest graphs, two of the simple regular ones, have 7
+    # Deviation: Table 1 prints 10 to 198 nodes and 800 different graphs; in the published files the smallest have 7 nodes, and two
+    # graphs occur twice (docs/deviations.md)
     sizes = (800, 27804, 2 * 114752, 7, 198)  # graphs, nodes, directed edges, fewest and most nodes of a graph
 
     def __init__(self, config=None):
@@ -139,7 +140,10 @@ class BREC(GraphDataset):
     # Copies
 
     def copies(self, i, q, seed):
-        """(batch_g, batch_h): q copies each of g and h with their nodes renumbered at random, one DGLGraph of q blocks each."""
+        """(batch_g, batch_h): q copies each of g and h with their nodes renumbered at random, one DGLGraph of q blocks each.
+
+        Deviation: the first copy of the published file keeps the numbering; here none does.
+        """
         random = np.random.default_rng([seed, self._index(i), COPIES])
         g, h = self.edges(i)
         return renumbered(*g, q, random), renumbered(*h, q, random)
@@ -184,9 +188,11 @@ def renumbered(n, src, dst, q, random):
     Edges are ordered by their new numbers: nothing of the first numbering is left, not even in the order in which a net adds
     up messages.
     """
+    if q < 1:
+        raise ValueError(f"q={q}: expected one copy or more")
     number = random.permuted(np.tile(np.arange(n), (q, 1)), axis=1) + n * np.arange(q)[:, None]
     code = np.sort(number[:, dst].reshape(-1) * (q * n) + number[:, src].reshape(-1))
-    dst, src = np.divmod(code.astype(np.int64), q * n)
+    dst, src = np.divmod(code, q * n)
     g = dgl.graph((torch.from_numpy(src.astype(np.int32)), torch.from_numpy(dst.astype(np.int32))), num_nodes=q * n)
     g.set_batch_num_nodes(torch.full((q,), n))
     g.set_batch_num_edges(torch.full((q,), len(src) // q))

@@ -180,9 +180,6 @@ def cfi(backbone):
             for chosen in itertools.combinations(at_v, size):
                 untwisted.add_node((v, chosen))
                 untwisted.add_edges_from(((v, chosen), (v, e, int(e in chosen))) for e in at_v)
-        untwisted.add_nodes_from(
-            (v, e, i) for e in at_v for i in (0, 1)
-        )  # (v, e, 1) of a node with one edge is in no S
     twisted = untwisted.copy()
     for e in edges:
         v, w = e
@@ -193,7 +190,7 @@ def cfi(backbone):
 
 def backbone(text):
     """K4 for a complete graph, C5 for a cycle, else graph6."""
-    if name := re.fullmatch(r"([KC])(\d{1,3})", text):
+    if name := re.fullmatch(r"([KC])(\d{1,2})", text):
         return (nx.complete_graph if name[1] == "K" else nx.cycle_graph)(int(name[2]))
     n, a, b = decode(text)
     g = nx.empty_graph(n)

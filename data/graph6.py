@@ -50,6 +50,5 @@ def _split(codes, shown):
 
 def _pair(k):
     """(a, b), a < b: pair number k in the order (0,1), (0,2), (1,2), (0,3), ...: k = b (b - 1) / 2 + a."""
-    b = ((1 + np.sqrt(1 + 8 * k)) // 2).astype(np.int64)
-    b -= b * (b - 1) // 2 > k  # where the root was rounded up to the next column
+    b = ((1 + np.sqrt(1 + 8 * k)) // 2).astype(np.int64)  # exact: the numbers are far below 2^53
     return k - b * (b - 1) // 2, b

@@ -159,6 +159,8 @@ def test_copies_depend_on_the_seed_and_the_pair_alone(small):
     assert text(dataset.reliability_copies(4, 8, 3)) == text(dataset.reliability_copies(4, 8, 3))
     others = (dataset.copies(4, 8, 4), dataset.copies(6, 8, 3), dataset.reliability_copies(4, 8, 3))
     assert all(text(batches) != first for batches in others)
+    with pytest.raises(ValueError, match="q=0: expected one copy or more"):
+        dataset.copies(4, 0, 3)
 
 
 def test_reliability_copies_are_of_one_graph_chosen_by_chance(small):

@@ -47,7 +47,8 @@ def test_canonical_forms_are_those_of_isomorphism():
     graphs = [g for g in ATLAS if len(g) <= 6]
     random, forms = np.random.default_rng(0), defaultdict(int)
     for g in graphs:
-        other = nx.relabel_nodes(g, dict(enumerate(random.permutation(len(g)).tolist())))
+        number, other = random.permutation(len(g)).tolist(), nx.empty_graph(len(g))
+        other.add_edges_from((number[a], number[b]) for a, b in g.edges)
         assert canonical_form(g) == canonical_form(other)
         forms[canonical_form(g)] += 1
     assert len(forms) == len(graphs)  # the atlas has each graph once
@@ -95,6 +96,15 @@ def test_regular_pairs():
     for g, h in pairs:
         assert 6 <= len(g) == len(h) <= 10 and nx.is_regular(g) and nx.is_regular(h) and is_pair(g, h)
         assert nx.is_connected(g) and nx.is_connected(h)
+
+
+def test_regular_graphs_that_are_not_connected_are_left_out(monkeypatch):
+    two = nx.disjoint_union(nx.complete_graph(4), nx.complete_graph(4))
+    drawn = iter([two, nx.cubical_graph(), two, nx.circulant_graph(8, [1, 4])])
+    monkeypatch.setattr(nx, "random_regular_graph", lambda k, n, seed: next(drawn))
+    monkeypatch.setattr(brec_generate, "ATTEMPTS", 4)
+    (pair,) = regular_pairs(7, 7, 1, np.random.default_rng(0))  # of one degree only
+    assert all(map(nx.is_connected, pair))
 
 
 def test_all_regular_pairs_of_6_nodes(monkeypatch):
