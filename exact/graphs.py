@@ -7,7 +7,9 @@ def check_graph(g):
     """Raise for what the methods do not define."""
     n, src, dst = g
     code = np.sort(src * n + dst)
-    if len(src) and (min(src.min(), dst.min()) < 0 or max(src.max(), dst.max()) >= n):
+    if n < 1:
+        wrong = "nothing in it"
+    elif len(src) and (min(src.min(), dst.min()) < 0 or max(src.max(), dst.max()) >= n):
         wrong = f"the nodes {min(src.min(), dst.min())} to {max(src.max(), dst.max())}"
     elif (src == dst).any():
         wrong = "an edge from a node to itself"
