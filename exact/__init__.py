@@ -18,7 +18,7 @@ from exact.substructures import s_k
 
 
 def distinguishes(g, h, colours, **parameters):
-    """Do the colours that the method `colours` gives to g and h differ in number?"""
+    """Does the method `colours` give g and h different histograms of colours?"""
     check_graph(g)
     check_graph(h)
     return g[0] != h[0] or differ(colours(g, h, **parameters))

@@ -10,15 +10,16 @@ import numpy as np
 
 from exact.colours import n_colours, number_rows, number_tuples, refine
 
-MAX_TUPLES = 20_000_000  # of a graph, 2 GB in use: k = 2 up to 4472 nodes, k = 3 up to 271, k = 4 up to 66
+MAX_TUPLES = 20_000_000  # of a graph, about 3 GB in use: k = 2 up to 4472 nodes, k = 3 up to 271, k = 4 up to 66
 MAX_ROW_BYTES = 4 * 10**9  # of the different rows of k-FWL
 CHUNK = 4_000_000  # numbers that k-FWL sorts at a time
 
 
 def wl(g, h, initial=None, edge_colours=None, iterations=None):
-    """1-WL: c'(v) = (c(v), {{(edge colour, c(u)) : u -> v}}), from `initial` (2, n) colours. edge_colours: one array a graph."""
+    """1-WL: c'(v) = (c(v), {{(edge colour, c(u)) : u -> v}}); (2, n) colours. It starts from `initial` (2, n); edge_colours are
+    one array a graph; both are integers >= 0."""
     n = g[0]
-    colours = np.zeros((2, n), dtype=np.int64) if initial is None else initial
+    colours = np.zeros((2, n), dtype=np.int64) if initial is None else number_tuples(initial)
     # the pair as one graph of 2n nodes
     src, dst = (np.concatenate([g[end], h[end] + n]) for end in (1, 2))
     edge_colours = 0 if edge_colours is None else np.concatenate(edge_colours)

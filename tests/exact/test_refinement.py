@@ -77,7 +77,7 @@ def test_1_wl_tells_graphs_apart_as_networkx_hashes():
 def test_initial_colours_and_edge_colours():
     """A path a - b - c: marked at its end, and with two kinds of edges."""
     path = arrays(nx.path_graph(3))
-    initial = np.array([[1, 0, 0], [0, 0, 1]])
+    initial = np.array([[2, 0, 0], [0, 0, 2]])  # there need not be a colour 1
     assert not differ(wl(path, path, initial=initial))
     assert differ(wl(path, path, initial=np.array([[1, 0, 0], [0, 1, 0]])))
     assert partition(wl(path, path, initial=initial)[0].tolist()) == {frozenset({0}), frozenset({1}), frozenset({2})}
@@ -103,6 +103,14 @@ def test_chunks_do_not_change_the_colours(monkeypatch):
     whole = k_fwl(*pair, 2, 2)
     monkeypatch.setattr(refinement, "CHUNK", 1000)
     assert np.array_equal(k_fwl(*pair, 2, 2), whole)
+
+
+@pytest.mark.parametrize("base", [3, 46340, 46341, 2**21])  # on both sides of 32 bits
+def test_tuples_of_colours_are_one_number_each(base):
+    colours = np.random.default_rng(0).integers(base - 3, base, (3, 3))
+    found = refinement.tuples_of_colours(colours, slice(1, 3), base)
+    for u, v, w in itertools.product(range(1, 3), range(3), range(3)):
+        assert int(found[u - 1, v, w]) == int(colours[w, v]) * base + int(colours[u, w])
 
 
 def wl_equivalent_pairs(n):
