@@ -62,7 +62,7 @@ def test_of_several_seeds_the_best_and_the_mean():
     row = row_of(make_pair_table("brec_table2", seeds), "T2-BREC-PPGN")
     assert row["Total, ours"] == "233" and row["CFI, ours"] == "23" and row["agrees"] == "yes"
     assert row["mean total"] == "230.0" and row["seeds"] == "3" and row["unreliable"] == "3"
-    assert row["unreliable, eq. (4)"] == "60" and row["hours a seed"] == "0.50"
+    assert row["unreliable, eq. (4)"] == "60" and row["minutes a seed"] == "30.0"
 
 
 def test_the_statistic_of_the_text_has_its_own_columns():
