@@ -61,7 +61,8 @@ def _in_processes(function, items, chunk, workers):
                     waiting.append(pool.submit(_compute, next_chunk))
         except BrokenProcessPool as error:
             raise RuntimeError(
-                "a worker process died (killed, or out of memory): start again, with fewer --data.workers if memory is short"
+                "a worker process died (killed, or out of memory): start again, with fewer workers (--data.workers, --workers) if "
+                "memory is short"
             ) from error
         finally:
             pool.shutdown(cancel_futures=True)

@@ -93,7 +93,7 @@ def pair_overview(name, results):
     n_seeds = {row["row"]: len(seeds_of(row["row"])) for row in rows}
     planned = [row for row in n_seeds if n_seeds[row]]
     ours = [row for row in rows if row["Total, ours"] != "-"]
-    hours = sum(float(row["hours a seed"]) * n_seeds[row["row"]] for row in ours)
+    hours = sum(float(row["minutes a seed"]) / 60 * n_seeds[row["row"]] for row in ours)
     cells = (f"`bash script_reproduce/{name}.sh`", str(len(planned)), str(sum(n_seeds.values())), "-")
     if not ours:
         return (*cells, "-", "none yet", "-")

@@ -17,7 +17,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from train.files import RunError
 from train.progress import Progress
-from train.random_state import get_random_state, seed_all, set_random_state
+from train.random_state import get_random_state, same_numbers_each_time, seed_all, set_random_state
 from train.results import make_result
 
 
@@ -142,11 +142,7 @@ def fit(net, fold, task, config, run):
         device = choose_device(run.device)
         seed_all(run.seed)
         trainer = Trainer(net, fold, task, config, run.seed, device)
-        if device.type == "cpu":
-            torch.use_deterministic_algorithms(True)
-            torch.utils.deterministic.fill_uninitialized_memory = (
-                False  # costs time, and no code of ours reads such memory
-            )
+        same_numbers_each_time(device)
         try:
             with stop_signals() as check_signals:
                 outcome = train_to_the_end(trainer, run, check_signals)

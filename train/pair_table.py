@@ -18,7 +18,7 @@ CATEGORIES = ("Basic", "Regular", "Extension", "CFI", "Total")
 HEADER = (
     "row",
     *(f"{category}, {whose}" for category in CATEGORIES for whose in ("paper", "ours")),
-    "Δ", "agrees", "mean total", "unreliable", "total, eq. (4)", "unreliable, eq. (4)", "seeds", "hours a seed",
+    "Δ", "agrees", "mean total", "unreliable", "total, eq. (4)", "unreliable, eq. (4)", "seeds", "minutes a seed",
 )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def table_row(row, paper, found):
         f"{fmean(map(total, found)):.1f}" if len(found) > 1 else "-",
         *tested_cells(found),
         str(len(found)) if found else "-",
-        f"{hours_a_seed(found):.2f}" if found else "-",
+        f"{60 * hours_a_seed(found):.1f}" if found else "-",
     )
 
 
@@ -111,7 +111,7 @@ def pair_report(config_name, row, results):
     for k, category in enumerate(CATEGORIES):
         n = results[0]["n_pairs"].get(category, 0)
         lines.append((f"{category} ({n} pairs)", *values[1 + 2 * k : 3 + 2 * k]))
-    for name in ("unreliable", "total, eq. (4)", "unreliable, eq. (4)", "hours a seed"):
+    for name in ("unreliable", "total, eq. (4)", "unreliable, eq. (4)", "minutes a seed"):
         if (value := values[HEADER.index(name)]) != "-":
             lines.append((name, "-", value))
     if any(diverged := [r["metrics"][r["select"]].get("diverged", 0) for r in results]):

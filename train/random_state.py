@@ -15,6 +15,13 @@ def seed_all(seed):
     dgl.seed(seed % 2**31)
 
 
+def same_numbers_each_time(device):
+    """Have torch choose algorithms that give the same bits on each run; on the CPU, where there is one for everything."""
+    if device.type == "cpu":
+        torch.use_deterministic_algorithms(True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # costs time, and no code of ours reads such memory
+
+
 def get_random_state():
     """The states of python, numpy and torch (CPU and every GPU), in plain types that `torch.load(weights_only=True)` reads."""
     name, key, *rest = np.random.get_state()

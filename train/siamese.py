@@ -16,7 +16,7 @@ from data.positional_encoding import laplacian_eigenvectors, random_walk_returns
 from nets import build_net
 from nets.embedding import EIGENVECTOR_ENCODINGS
 from train.loop import choose_device
-from train.random_state import seed_all
+from train.random_state import same_numbers_each_time, seed_all
 from train.rpc import STATISTICS, t_squared
 from train.tasks import GraphEmbedding
 
@@ -30,8 +30,8 @@ class NetJudge:
     def __call__(self, i):
         config, q = self.config, self.config.test.q
         torch.set_num_threads(1)
-        torch.use_deterministic_algorithms(True)
         device = choose_device(config.device)
+        same_numbers_each_time(device)
         batch = partial(paired_batches, config.train.batch_size, position_encoding(config.net), device)
         copies = batch(*self.dataset.copies(i, q, config.seed))
         seed_all(config.seed)

@@ -188,7 +188,8 @@ def config_files(paper=PAPER.name):
     files = {}
     for path in sorted((ROOT / "configs").glob("*/*.json")):
         content = json.loads(path.read_text())
-        if CATALOGUE[content["dataset"]].paper == paper:
+        entry = CATALOGUE.get(content["dataset"])  # None: a family of yours
+        if entry is not None and entry.paper == paper:
             files.setdefault(content["row"], []).append(path)
     return files
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.train.test_reproduce import ROOT, rows_of
 from train import table
 from train.pair_table import HEADER, make_pair_table, pair_report, printed_counts
 from train.reproduce import make_jobs
@@ -61,7 +62,7 @@ def test_of_several_seeds_the_best_and_the_mean():
     row = row_of(make_pair_table("brec_table2", seeds), "T2-BREC-PPGN")
     assert row["Total, ours"] == "233" and row["CFI, ours"] == "23" and row["agrees"] == "yes"
     assert row["mean total"] == "230.0" and row["seeds"] == "3" and row["unreliable"] == "3"
-    assert row["unreliable, eq. (4)"] == "60" and row["hours a seed"] == "0.50"
+    assert row["unreliable, eq. (4)"] == "60" and row["minutes a seed"] == "30.0"
 
 
 def test_the_statistic_of_the_text_has_its_own_columns():
@@ -113,6 +114,14 @@ def test_the_report_of_a_run():
     assert "Total (400 pairs)    233    232" in text
     other = pair_report("x+net.L=2", None, [of_net("x+net.L=2", (1, 1, 1, 1))])
     assert other.startswith("x+net.L=2 (not a row of the paper)") and len(HEADER) == 19
+
+
+def test_every_configuration_is_in_a_script_and_every_seed_of_the_paper():
+    scripts = {number: rows_of(ROOT / f"script_reproduce/brec_table{number}.sh") for number in (2, 3, 4)}
+    listed = {row for rows in scripts.values() for row, _ in rows}
+    assert listed == {path.stem for path in (ROOT / "configs/BREC").glob("*.json")}
+    assert dict(scripts[2])["T2-BREC-PPGN"] == list(range(100, 1001, 100)) and dict(scripts[2])["T2-BREC-N_1"] == [0]
+    assert [row for row, _ in scripts[3]][:3] == ["T2-BREC-N_1", "T2-BREC-N_2", "T3-BREC-N_3"] and len(scripts[4]) == 5
 
 
 def test_jobs_of_the_scripts(tmp_path):
