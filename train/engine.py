@@ -5,7 +5,9 @@ processes on the CPU; train/ray_engine.py sends them to a cluster. Nothing is ke
 any moment and started again, only what is missing is done.
 """
 
+import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +23,8 @@ from train.files import RunError
 BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
 LOST = "lost"  # instead of an exit code: the machine of the run is gone, the run goes on elsewhere
 POLL = 0.2  # seconds between looks at the running processes
-RETRY = 10.0  # seconds before a busy run is tried again
+RETRY, LONGEST = 10.0, 300.0  # seconds before a busy run is tried again, for the first time and later
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 OUT = "{out}"  # stands in a job's command for the folder of the runs
 
 
@@ -99,7 +102,8 @@ class Display:
             running = (
                 f" ({', '.join(state.running[:2])}{', …' if len(state.running) > 2 else ''})" if state.running else ""
             )
-            print(f"\r\x1b[2K{text}{running}"[:160], end="", file=self.stream, flush=True)
+            width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be written over
+            print("\r\x1b[2K" + f"{text}{running}"[:width], end="", file=self.stream, flush=True)
         elif force or time.monotonic() - self.shown > 60:
             if text != self.last:
                 print(text, file=self.stream, flush=True)
@@ -171,7 +175,12 @@ class Engine:
                 waiting.remove(job)
                 state.failed[job.name] = f"needs {lost[0]}, which failed"
                 continue
-            if not finished.issuperset(job.needs) or later.get(job.name, 0) > time.monotonic():
+            if not finished.issuperset(job.needs):
+                continue
+            if later.get(job.name, (0, 0))[0] > time.monotonic():  # another process has it
+                if job.done():
+                    waiting.remove(job)
+                    state.skipped.append(job.name)
                 continue
             waiting.remove(job)
             try:
@@ -198,7 +207,9 @@ class Engine:
                 if job.done():
                     state.skipped.append(name)
                 else:
-                    later[name] = time.monotonic() + (RETRY if code == BUSY else 0)
+                    if code == BUSY:  # asking costs a process: less and less often
+                        delay = min(2 * later[name][1], LONGEST) if name in later else RETRY
+                        later[name] = (time.monotonic() + delay, delay)
                     waiting.append(job)
             elif code == 0 and job.done():
                 state.done.append(name)
@@ -242,8 +253,8 @@ class LocalEngine(Engine):
         stop([process for process, _ in handles])
 
 
-def start_process(words, out, log, environment, first=None):
-    """A command of a job as a process whose words are added to `log`; `first` is called in the new process."""
+def start_process(words, out, log, environment):
+    """A command of a job as a process whose words are added to `log`. It ends, in order, when this process is killed."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "ab") as file:
         return subprocess.Popen(
@@ -252,8 +263,14 @@ def start_process(words, out, log, environment, first=None):
             stderr=subprocess.STDOUT,
             env=environment,
             start_new_session=True,
-            preexec_fn=first,
+            preexec_fn=die_with_parent,
         )
+
+
+def die_with_parent():
+    """In a new process: SIGTERM when the process that started it ends, however that comes (Linux)."""
+    if LIBC is not None:
+        LIBC.prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
 
 
 def ending(log, code, n_lines=3):

@@ -7,11 +7,9 @@ at the same path as the driver, installed with `bash install.sh requirements-clu
 """
 
 import contextlib
-import ctypes
 import os
 import resource
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -30,7 +28,6 @@ ATTEMPTS = 5  # machines a run may lose before it counts as failed
 PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver,
 NOT_PASSED_ON = "GNN_CORES"  # but not the numbers of the driver's cores (train/runtime.py)
 SAME_PATH = "the project must be at the same path on all machines of the cluster, installed as docs/scale.md says"
-LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class RayEngine(Engine):
@@ -41,7 +38,7 @@ class RayEngine(Engine):
         self.jobs, self.under_way, self.lost = jobs, 0, {}
         self.gpus = int(ray.cluster_resources().get("GPU", 0))
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # each run under way holds the locks of its folders
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 65536, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 10240, hard))
 
     def close(self):
         ray.shutdown()
@@ -202,7 +199,7 @@ def work(words, folder, files, environment, sync):
             (out / folder / name).write_bytes(content)
         sent = {}
         read_files(out / folder, sent)
-        process = start_process(words, out, out / folder / "log.txt", {**os.environ, **environment}, die_with_parent)
+        process = start_process(words, out, out / folder / "log.txt", {**os.environ, **environment})
         try:
             while (code := process.poll()) is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -235,9 +232,3 @@ def in_order(names):
     in the opposite order, what has arrived is at every moment what a killed run leaves."""
     last = ("checkpoint.pt", "result.json")
     return sorted(names, key=lambda name: last.index(Path(name).name) if Path(name).name in last else -1)
-
-
-def die_with_parent():
-    """In a new process: end with SIGTERM, in order, when Ray's process that started this one is killed (Linux)."""
-    if LIBC is not None:
-        LIBC.prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG

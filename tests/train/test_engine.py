@@ -169,5 +169,35 @@ def test_ctrl_c_lets_the_runs_save_their_state(tmp_path):
     assert process.returncode != 0 and (tmp_path / "saved").exists()
 
 
+def test_a_killed_engine_takes_its_runs_with_it(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", STOPPED, tmp_path, LONG_JOB], stderr=subprocess.PIPE)
+    while not (tmp_path / "on").exists():
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=30)
+    end = time.monotonic() + 30
+    while not (tmp_path / "saved").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_busy_run_is_asked_for_less_and_less_often(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "LONGEST", 1.0)
+    started = tmp_path / "started"
+    program = f"open({str(started)!r}, 'a').write('x'); raise SystemExit({BUSY})"
+    busy = Job("busy", ("-c", program), tmp_path, "busy", ("result",))
+    later = []
+
+    class Watched(LocalEngine):
+        def _collect(self, waiting, running, delays, state, display):
+            super()._collect(waiting, running, delays, state, display)
+            later.extend(delay for _, delay in delays.values() if delay not in later)
+            if len(later) == 3:
+                (tmp_path / "result").touch()
+
+    state = Watched(1).run([busy])
+    assert later == [0.3, 0.6, 1.0] and state.skipped == ["busy"] and len(started.read_text()) == 3
+
+
 def test_durations():
     assert [duration(s) for s in (40, 600, 12600)] == ["40 s", "10 min", "3.5 h"]
