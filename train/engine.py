@@ -19,6 +19,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from train.files import RunError
+from train.signals import Interrupted, stop_signals
 
 BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
 LOST = "lost"  # instead of an exit code: the machine of the run is gone, the run goes on elsewhere
@@ -145,7 +146,8 @@ class Engine:
         """Give back what the engine holds."""
 
     def run(self, jobs, display=lambda state, force=False: None):
-        """Do all jobs; returns the State. Ctrl-C stops the running ones in order and raises KeyboardInterrupt."""
+        """Do all jobs; returns the State. Ctrl-C or SIGTERM stops the running ones in order and raises
+        KeyboardInterrupt."""
         check_names(jobs)
         state = State(total=len(jobs))
         waiting, running, later = [], {}, {}
@@ -154,15 +156,21 @@ class Engine:
                 state.skipped.append(job.name)
             else:
                 waiting.append(job)
-        try:
-            while waiting or running:
-                self._start(waiting, running, later, state)
-                self._collect(waiting, running, later, state, display)
-                display(state)
-                time.sleep(POLL)
-        except BaseException:
-            self.stop([handle for handle, _ in running.values()])
-            raise
+        # noticed between the steps: an exception out of nowhere might come while a process is being started. Also in the
+        # background, where the shell lets SIGINT be ignored, and after Ray, which sets a handler of its own
+        with stop_signals() as check_signals:
+            try:
+                while waiting or running:
+                    check_signals()
+                    self._start(waiting, running, later, state)
+                    self._collect(waiting, running, later, state, display)
+                    display(state)
+                    time.sleep(POLL)
+            except BaseException as error:
+                self.stop([handle for handle, _ in running.values()])
+                if isinstance(error, Interrupted):
+                    raise KeyboardInterrupt from None
+                raise
         display(state, force=True)
         return state
 

@@ -6,9 +6,7 @@
 import shlex
 import signal
 import sys
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import dgl
@@ -19,14 +17,11 @@ from train.files import RunError
 from train.progress import Progress
 from train.random_state import get_random_state, same_numbers_each_time, seed_all, set_random_state
 from train.results import make_result
+from train.signals import Interrupted, stop_signals
 
 
 class Diverged(Exception):
     """The loss became NaN or infinite."""
-
-
-class Interrupted(Exception):
-    """Ctrl-C or SIGTERM arrived; the argument is the signal's number."""
 
 
 class Trainer:
@@ -230,31 +225,3 @@ def is_out_of_memory(error):
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
         sign in text for sign in ("out of memory", "can't allocate memory", "cannot allocate memory")
     )
-
-
-@contextmanager
-def stop_signals():
-    """Turn Ctrl-C and SIGTERM into an orderly stop: gives a function that raises Interrupted once one has arrived.
-
-    A second Ctrl-C stops at once; nothing is lost then either, since every file is replaced whole.
-    """
-    arrived = []
-
-    def handler(number, frame):
-        if number == signal.SIGINT and arrived:
-            raise KeyboardInterrupt
-        arrived.append(number)
-
-    def check():
-        if arrived:
-            raise Interrupted(arrived[0])
-
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield check
-        return
-    previous = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield check
-    finally:
-        for number, old in previous.items():
-            signal.signal(number, old)

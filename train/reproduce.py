@@ -18,7 +18,6 @@ Set to nothing, a variable counts as not set. Exit code: 0, 1 if runs failed, 2 
 import argparse
 import importlib.util
 import os
-import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -109,10 +108,6 @@ def positive(name, text):
     return int(text)
 
 
-def interrupt(number, frame):
-    raise KeyboardInterrupt
-
-
 def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m train.reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -123,9 +118,6 @@ def main(argv=None):
     out = Path(setting("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
     rows = read_lines(sys.stdin.read())
     engine, display = make_engine(), Display(name)
-    # also in the background, where the shell lets SIGINT be ignored; after Ray, which sets a handler of its own
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt)
     try:
         needed = {"cpus": positive("CPUS", setting("CPUS", "1")), "gpus": min(1, engine.gpus)}
         state = engine.run(make_jobs(rows, out, setting("DATASET"), quick, **needed), display)

@@ -107,9 +107,18 @@ def test_a_signal_stops_in_order_under_an_engine_that_sets_handlers_too(monkeypa
         def __init__(self):
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
 
-        def run(self, jobs, display):
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(60)
+        def room(self):
+            return True
+
+        def start(self, job):
+            os.kill(os.getpid(), signal.SIGTERM)  # also now it is noticed, and the run is known and can be stopped
+            return "run"
+
+        def poll(self, handle):
+            return None
+
+        def stop(self, handles):
+            assert handles == ["run"]
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.setattr(module, "make_engine", Signalled)
