@@ -189,7 +189,7 @@ def test_a_busy_run_is_asked_for_less_and_less_often(tmp_path, monkeypatch):
         def _collect(self, waiting, running, delays, state, display):
             super()._collect(waiting, running, delays, state, display)
             later.extend(delay for _, delay in delays.values() if delay not in later)
-            if len(later) == 3:
+            if len(later) == 3 or (started.exists() and len(started.read_text()) > 4):
                 (tmp_path / "result").touch()
 
     state = Watched(1).run([busy])
