@@ -183,6 +183,11 @@ def test_no_cluster_at_the_address():
         ray_engine.RayEngine(address="127.0.0.1:9")
 
 
+def test_addresses_of_ray_client_are_refused_with_the_remedy():
+    with pytest.raises(SystemExit, match=r"RAY_ADDRESS=ray://127\.0\.0\.1:10001: expected HOST:PORT"):
+        ray_engine.RayEngine(address="ray://127.0.0.1:10001")
+
+
 def test_a_script_sends_real_runs_to_a_local_cluster(child_env, tmp_path):
     env = child_env | {"ENGINE": "ray", "QUICK": "1", "OUT": str(tmp_path)}
     env.pop("RAY_ADDRESS", None)
