@@ -1,9 +1,10 @@
-"""Paired comparisons: hand-made cases, scipy's test, and Holm's correction by hand."""
+"""Paired comparisons: hand-made cases, scipy's test, and Holm's correction by hand and by scikit-posthocs."""
 
 import json
 
 import numpy as np
 import pytest
+import scikit_posthocs
 from scipy.stats import wilcoxon
 
 from tests.train.test_tables import result
@@ -30,6 +31,18 @@ def test_runs_are_paired_by_seed_and_fold():
     ((_, _, n, difference, p, corrected),) = compare({"a": a, "b": b})
     assert n == 8 and difference == pytest.approx(1.0) and p == corrected == pytest.approx(2 / 2**8)
     assert compare({"a": dict(list(a.items())[:5]), "b": b}) == []
+
+
+def test_all_pairs_of_a_table_as_scikit_posthocs_has_them():
+    draw = np.random.default_rng(0)
+    shifts = {"a": 0.0, "b": 0.1, "c": 0.5, "d": 2.0}
+    rows = {name: {(s, 0): shift + draw.normal() for s in range(12)} for name, shift in shifts.items()}
+    samples = [list(values.values()) for values in rows.values()]
+    expected = scikit_posthocs.posthoc_wilcoxon(samples, zero_method="zsplit", p_adjust="holm").to_numpy()
+    names, ours = list(rows), np.ones((4, 4))
+    for a, b, *_, corrected in compare(rows):
+        ours[names.index(a), names.index(b)] = ours[names.index(b), names.index(a)] = corrected
+    assert ours == pytest.approx(expected) and (ours < 0.05).sum() in range(2, 12)
 
 
 def test_from_result_files(tmp_path, capsys):
