@@ -41,7 +41,7 @@ before it tries everything on a tiny part of the data, `JOBS=n` makes n runs at 
 ([scale.md](scale.md)). `bash script_reproduce/all.sh` is all of them, `bash script_reproduce/check_all.sh` all with `QUICK=1`.
 
 Our own runs are not taken for yours: a script starts from nothing. `cp -r results/. out/` before it goes on from them
-instead, also from a run over pairs that is not finished (`pairs.jsonl`).
+instead.
 
 - **runs**: rows x seeds x folds.
 - **GPU hours**: the paper's own times (1080Ti, PATTERN and CLUSTER 2080Ti), one run a GPU, summed over all seeds; rows whose time
