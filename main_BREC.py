@@ -1,6 +1,7 @@
 """BREC: which of 400 pairs of graphs can a net or an exact method tell apart? (Tables 2-4 of the BREC paper)
 
 A row is a net that is trained on each pair and then tested (RPC), or a method without parameters: python main_BREC.py --config ROW.
+The paper has the best of ten seeds: --seeds [100,200,300,400,500,600,700,800,900,1000].
 """
 
 import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
@@ -27,12 +28,15 @@ def main(argv=None):
         raise ConfigError(f"method={config.method!r}: expected one of {', '.join(METHODS)}")
     dataset = DATASETS[config.dataset](config.data)
     if exact:
-        judge, summarise, params = MethodJudge(METHODS[config.method], dataset), count_answers, None
+        judge = MethodJudge(METHODS[config.method], dataset)
+        results = [compare_pairs(dataset, judge, config.run(), config, count_answers)]
     else:
-        judge, summarise = NetJudge(config, dataset), partial(count_verdicts, config.test)
-        params = count_parameters(make_net(config)[0])
-    result = compare_pairs(dataset, judge, config.run(), config, summarise, params)
-    print(pair_report(config.name, config.row, [result]))
+        params, summarise = count_parameters(make_net(config)[0]), partial(count_verdicts, config.test)
+        results = [
+            compare_pairs(dataset, NetJudge(one, dataset), one.run(), one, summarise, params)
+            for one in config.each_seed()
+        ]
+    print(pair_report(config.name, config.row, results))
 
 
 if __name__ == "__main__":

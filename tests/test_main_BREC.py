@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from functools import partial
@@ -93,6 +94,19 @@ def test_counts_by_category(standin, tmp_path):
     assert result["metrics"]["exact"]["by_part"]["distance regular"] == 1 and result["n_pairs"]["Regular"] == 8
     assert result["pairs"]["distinguished"] == " ".join("10" * 7)
     assert result["pairs"]["pair"] == "0 1 60 61 110 111 160 161 260 261 360 361 380 381"
+
+
+def test_several_seeds_by_option(standin, tmp_path, capsys):
+    words = ["--config", "extra-BREC-GIN-RWPE", *standin, "--train.epochs", "2", "--workers", "1"]
+    main_BREC.main([*words, "--seeds", "[100,200]", "--out_dir", str(tmp_path)])
+    text = capsys.readouterr().out
+    assert "ours (best of 2 seeds)" in text and re.search(r"mean total +- +7\.0", text)
+    results = [json.loads(path.read_text()) for path in sorted(tmp_path.rglob("result.json"))]
+    assert [r["seed"] for r in results] == [100, 200]
+    first, second = (r["pairs"]["T2_test"] for r in results)
+    assert first != second
+    main_BREC.main([*words, "--seed", "200", "--out_dir", str(tmp_path / "alone")])
+    assert only_result(tmp_path / "alone")["pairs"]["T2_test"] == second
 
 
 # Interruptions
@@ -288,6 +302,9 @@ def test_the_outcome_of_a_pair_depends_on_no_other(real_data, real):
         (["--train.batch_size", "15"], "batch_size=15: expected an even number"),
         (["--test.d", "32"], "the test needs more copies"),
         (["--folds", "[0]"], "--folds: unknown"),
+        (["--seeds", "[100,100]"], r"seeds=\[100, 100\]: expected different numbers"),
+        (["--seeds", "[]"], r"seeds=\[\]: expected list\[int\] or null"),
+        (["--seeds", "[-1]"], r"seeds=\[-1\]: expected different numbers >= 0"),
         (["--train.min_lr", "1"], r"--train.min_lr: unknown. Did you mean --train.init_lr"),
     ],
 )

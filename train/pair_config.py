@@ -57,9 +57,25 @@ class AnyPairConfig(BaseConfig):
 class NetPairConfig(AnyPairConfig):
     """A net that is trained on each pair, and a test of its embeddings."""
 
+    seeds: list[int] | None = Field(
+        None,
+        min_length=1,
+        description="several seeds, one after the other, in the place of `seed`, as [100,200]: the best and the mean are reported",
+        json_schema_extra=NO_IDENTITY,
+    )
     net: AnyNet
     train: PairTrainConfig
     test: PairTestConfig = PairTestConfig()
+
+    @model_validator(mode="after")
+    def _each_seed_once(self):
+        if self.seeds and (len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0):
+            raise ValueError(f"seeds={self.seeds}: expected different numbers >= 0")
+        return self
+
+    def each_seed(self):
+        """The configuration with each of its seeds."""
+        return [self.model_copy(update={"seed": seed}) for seed in self.seeds or [self.seed]]
 
 
 class MethodPairConfig(AnyPairConfig):

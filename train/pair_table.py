@@ -107,11 +107,11 @@ def pair_report(config_name, row, results):
     printed = {name: counts for number in (2, 3, 4) for name, counts in printed_counts(number).items()}
     paper = printed.get(row, {})
     values = table_row(config_name, paper, results)
-    lines = [("", "paper", "ours")]
+    lines = [("", "paper", f"ours (best of {len(results)} seeds)" if len(results) > 1 else "ours")]
     for k, category in enumerate(CATEGORIES):
         n = results[0]["n_pairs"].get(category, 0)
         lines.append((f"{category} ({n} pairs)", *values[1 + 2 * k : 3 + 2 * k]))
-    for name in ("unreliable", "total, eq. (4)", "unreliable, eq. (4)", "minutes a seed"):
+    for name in ("mean total", "unreliable", "total, eq. (4)", "unreliable, eq. (4)", "minutes a seed"):
         if (value := values[HEADER.index(name)]) != "-":
             lines.append((name, "-", value))
     if any(diverged := [r["metrics"][r["select"]].get("diverged", 0) for r in results]):

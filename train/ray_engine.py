@@ -95,8 +95,8 @@ def connect(address):
     """To the cluster at `address`, host:port, or to one of this machine alone that ends with this process."""
     if address and "://" in address:
         raise SystemExit(
-            f"RAY_ADDRESS={address}: expected HOST:PORT as `ray start --head` prints it, usually port 6379. Addresses of Ray Client "
-            "(ray://) are not supported: start the script on a machine of the cluster"
+            f"RAY_ADDRESS={address}: expected HOST:PORT as `ray start --head` prints it, usually port 6379. Addresses of "
+            "Ray Client (ray://) are not supported: start the script on a machine of the cluster"
         )
     try:
         if address and ":" in address:  # Ray itself tries for many minutes
