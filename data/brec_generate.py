@@ -13,6 +13,7 @@ regular, 4-vertex condition and distance regular graphs, which the paper takes f
 import argparse
 import itertools
 import re
+import signal
 import sys
 from collections import defaultdict
 
@@ -285,4 +286,6 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end without a word when `| head` has read enough
     sys.exit(main())

@@ -1,6 +1,10 @@
 """The generators of appendix K make pairs that are not isomorphic and that 1-WL, and for CFI graphs k-FWL, cannot tell apart."""
 
+import signal
+import subprocess
+import sys
 from collections import defaultdict
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -19,6 +23,7 @@ from data.brec_generate import (
     with_virtual_node,
 )
 
+ROOT = Path(__file__).resolve().parents[2]
 ATLAS = nx.graph_atlas_g()  # all graphs of up to 7 nodes
 
 
@@ -253,3 +258,12 @@ def test_nothing_to_print_is_a_failure(capsys, words, message):
     assert brec_generate.main(words.split()) == 1
     out, err = capsys.readouterr()
     assert not out and message in err
+
+
+def test_a_reader_that_has_enough_ends_it_without_a_word(child_env):
+    command = [sys.executable, "-m", "data.brec_generate", "cycles", "5", "6"]
+    with subprocess.Popen(command, cwd=ROOT, env=child_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()  # before anything is written
+        words = process.stderr.read().decode()
+    assert "Broken" not in words and "Traceback" not in words
+    assert process.returncode == -signal.SIGPIPE, words
