@@ -1,11 +1,13 @@
 """The configuration of a run: one JSON file a table row, checked against a typed schema, every key overridden from the command
 line (`--net.hidden_dim 70`). Unknown keys and wrong values are refused with what would be right.
 
-Keys marked `identity: False` (folders, device, display) do not change the numbers; all others name the run's folder.
+Keys marked `identity: False` (folders, device, display) do not change the numbers; all others name the run's folder. A key that is
+added later has as its default what was done before there was such a key: runs made before still belong to their configuration.
 """
 
 import argparse
 import difflib
+import importlib
 import json
 import types
 import typing
@@ -89,6 +91,7 @@ class BaseConfig(BaseModel):
             path,
             config=self.model_dump(),
             identity=identity(self),
+            complete=lambda stored: completed(stored, type(self)),
             row=self.row,
             name=self._name,
             seed=self.seed,
@@ -122,6 +125,19 @@ def identity(model):
         elif (field.json_schema_extra or {}).get("identity", True):
             kept[name] = value
     return kept
+
+
+def completed(stored, schema):
+    """A stored identity with the keys that have been added since; as it is where it does not fit the schema any more."""
+    try:
+        return identity(schema.model_validate(stored))
+    except ValidationError:
+        return stored
+
+
+def family_schema(family):
+    """Which schema the content of a row's file in configs/FAMILY follows, as a function: the main file may have its own."""
+    return getattr(importlib.import_module(f"main_{family}"), "schema_of", lambda content: Config)
 
 
 def parse_config(argv, family, datasets, default, description="", first_try=None, schema_of=lambda content: Config):
@@ -335,7 +351,8 @@ def nearest(word, names):
 def changed_keys(old, new, prefix=""):
     """{'net.L': 8} for the keys in which two identities differ."""
     changed = {}
-    for key, value in new.items():
+    for key in old | new:
+        value = new.get(key)
         if isinstance(value, dict):
             changed |= changed_keys(old.get(key, {}), value, f"{prefix}{key}.")
         elif old.get(key) != value:

@@ -35,7 +35,8 @@ class Job:
     below `out`, and finds `out` in the place of the word OUT of its command: on another machine that is another folder.
 
     `needs` are names of jobs that must be done before. `command` may be a function without arguments, called when they are: a
-    choice among their results. `cpus` and `gpus` are what it occupies on a cluster.
+    choice among their results. `cpus` and `gpus` are what it occupies on a cluster. `accepts` says whether a file is there, and
+    the one that is wanted.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Job:
     needs: tuple = ()
     cpus: int = 1
     gpus: int = 0
+    accepts: Callable = Path.exists
 
     @property
     def paths(self):
@@ -56,7 +58,7 @@ class Job:
         return self.out / self.folder / "log.txt"
 
     def done(self):
-        return all(path.exists() for path in self.paths)
+        return all(self.accepts(path) for path in self.paths)
 
     def words(self):
         return [str(word) for word in (self.command() if callable(self.command) else self.command)]

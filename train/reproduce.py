@@ -23,9 +23,11 @@ from collections import Counter
 from pathlib import Path
 
 from data.catalogue import CATALOGUE
-from train.config import ROOT, Config, ConfigError, parse_config, read_config
+from train.config import ROOT, ConfigError, family_schema, parse_config, read_config
 from train.engine import OUT, Display, Job, LocalEngine
+from train.files import RunError, read_json
 from train.naming import quick_changes
+from train.table import is_result, outdated
 
 
 def read_lines(text):
@@ -50,6 +52,15 @@ def find_row(row):
     return found[0], found[0].parent.name
 
 
+def is_current(path):
+    """Whether a result is there and of its row's file as that is now. If not, its run is started, and says what is wrong."""
+    try:
+        result = read_json(path)
+    except RunError:  # damaged
+        return False
+    return is_result(result) and not outdated(result)
+
+
 def make_jobs(rows, out, dataset=None, quick=False, **needed):
     """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
     early is a whole table of few seeds, not a few rows of it. `needed`: the cpus and gpus of each."""
@@ -64,14 +75,15 @@ def make_jobs(rows, out, dataset=None, quick=False, **needed):
         more += ["--folds", str(folds).replace(" ", "")] if n_folds > 1 else []
         for place, seed in enumerate(seeds[: 1 if quick else None]):
             words = ["--config", str(path), "--seed", str(seed), *more]
-            schema_of = getattr(main, "schema_of", lambda content: Config)
             config = parse_config(
-                [*words, "--out_dir", str(out)], family, main.DATASETS, default="", schema_of=schema_of
+                [*words, "--out_dir", str(out)], family, main.DATASETS, default="", schema_of=family_schema(family)
             )
             results = [config.run(fold).path.relative_to(out) / "result.json" for fold in folds]
             command = (str(ROOT / f"main_{family}.py"), *words, "--out_dir", OUT)
             folder = str(results[0].parent.parent)
-            job = Job(f"{row} seed {seed}", command, out, folder, tuple(map(str, results)), **needed)
+            job = Job(
+                f"{row} seed {seed}", command, out, folder, tuple(map(str, results)), accepts=is_current, **needed
+            )
             jobs.append((place, job))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
 

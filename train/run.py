@@ -16,10 +16,13 @@ from train.files import RunBusy, RunError, explain, read_json, write_atomic, wri
 
 
 class Run:
-    """One run of a configuration: `identity` is what the numbers depend on, `config` the complete resolved configuration."""
+    """One run of a configuration: `identity` is what the numbers depend on, `config` the complete resolved configuration, and
+    `complete` adds to a stored identity the keys it is too old to have."""
 
-    def __init__(self, path, config, identity, row, name, seed, fold, force=False, device="auto", progress=True):
-        self.path, self.config, self.identity = path, config, identity
+    def __init__(
+        self, path, config, identity, complete, row, name, seed, fold, force=False, device="auto", progress=True
+    ):
+        self.path, self.config, self.identity, self.complete = path, config, identity, complete
         self.row, self.name, self.seed, self.fold = row, name, seed, fold
         self.force, self.device, self.progress = force, device, progress
         self.board = None
@@ -65,14 +68,15 @@ class Run:
     def _check_config(self):
         for leftover in self.path.glob("*.tmp"):  # of a process that was killed while writing
             leftover.unlink()
-        stored = read_json(self.path / "config.json")
-        if stored is None:
-            write_json(self.path / "config.json", {"identity": self.identity, "config": self.config})
-        elif stored["identity"] != self.identity:
+        written, result = read_json(self.path / "config.json"), self.result
+        stored = written["identity"] if written else result and result["config"]  # a copied result comes without it
+        if stored and (old := self.complete(stored)) != self.identity:
             raise RunError(
-                f"{self.path} holds a run of another configuration ({differences(stored['identity'], self.identity)}): "
+                f"{self.path} holds a run of another configuration ({differences(old, self.identity)}): "
                 "choose another --out_dir, or move the old run aside with --force"
             )
+        if written is None:
+            write_json(self.path / "config.json", {"identity": self.identity, "config": self.config})
 
     def save_checkpoint(self, state):
         buffer = io.BytesIO()

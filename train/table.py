@@ -23,7 +23,9 @@ from statistics import fmean, pstdev, stdev
 from scipy.stats import ttest_ind_from_stats
 
 from data.catalogue import CATALOGUE
+from train.config import changed_keys, completed, family_schema, identity, read_config, validate
 from train.naming import QUICK, run_name
+from train.run import differences
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper_tables" / "benchmarking_gnns"
@@ -37,6 +39,7 @@ KEYS = {
     "status",
     "select",
     "metrics",
+    "config",
     "params",
     "epochs",
     "epoch_time_s",
@@ -145,11 +148,39 @@ def read_results(folders):
         if not is_result(result):
             problems.append(f"{path}: not a result of this project")
             continue
+        if difference := outdated(result):
+            problems.append(f"{path}: {difference}; run it again with --force, or put the row's file back")
+            continue
         key = (result["name"], result["seed"], result["fold"])
         if key in results and results[key].get("finished", "") >= result.get("finished", ""):
             continue  # a copy, or an older run
         results[key] = result
     return list(results.values()), problems
+
+
+@cache
+def row_now(stem):
+    """(identity, schema) of a row as its file has it now, or None where no row is called so."""
+    for path in (ROOT / "configs").glob(f"*/{stem}.json"):
+        content = read_config(path)
+        schema = family_schema(path.parent.name)(content)
+        return identity(validate(content, path, schema)), schema
+    return None
+
+
+def outdated(result):
+    """Why a result must not count any more, or "": the file of its row has been changed since, so that what the result was made
+    with is not the row, nor the row with the changes that its name tells."""
+    stem = result["name"].split("+")[0]
+    if (row := row_now(stem)) is None:
+        return ""
+    now, schema = row
+    made_with = completed(result["config"], schema)
+    changed = changed_keys(now, made_with)
+    changed.pop("seed", None)
+    if run_name(stem, changed) == result["name"]:
+        return ""
+    return f"not of {stem}.json as it is now ({differences(made_with, now | {'seed': made_with['seed']})})"
 
 
 def is_result(result):

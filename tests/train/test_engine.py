@@ -47,6 +47,16 @@ def test_all_jobs_are_done_once_and_finished_ones_are_skipped(tmp_path):
     assert "5 of 5 done" in again.line()
 
 
+def test_a_file_that_is_not_the_wanted_one_is_not_taken_for_done(tmp_path):
+    """The job is started; what it leaves must be the wanted one too."""
+    jobs = [job(tmp_path, name, accepts=lambda path: path.exists() and path.read_text() == "new") for name in "ab"]
+    for one, content in zip(jobs, ("new", "old"), strict=True):
+        one.paths[0].parent.mkdir()
+        one.paths[0].write_text(content)
+    state = LocalEngine(1).run(jobs)
+    assert ran(tmp_path) == ["b"] and state.skipped == ["a"] and list(state.failed) == ["b"]
+
+
 def test_no_more_jobs_at_once_than_slots(tmp_path):
     code = f"""
     import os, time

@@ -13,7 +13,7 @@ from data.dataset import PARTS, Features, Fold
 from data.packed import Field, Packed, PackedWriter
 from nets import NETS, build_net
 from train.config import TrainConfig, parse_config
-from train.files import RunError
+from train.files import RunError, read_json, write_json
 from train.loop import Diverged, Interrupted, Trainer, fit
 from train.random_state import seed_all
 from train.table import row_report
@@ -201,8 +201,26 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
     fit(*toy(tmp_path), run)
     other = run_in(tmp_path, "--net.L", "8")
     other.path = run.path
-    with pytest.raises(RunError, match=r"another configuration \(net\.L: 4 -> 8\).*--force"):
+    refused = pytest.raises(RunError, match=r"another configuration \(net\.L: 4 -> 8\).*--force")
+    with refused:
         fit(*toy(tmp_path), other)
+    (run.path / "config.json").unlink()  # a result that was copied here alone
+    with refused:
+        fit(*toy(tmp_path), other)
+    assert fit(*toy(tmp_path), run) == run.result
+
+
+def test_a_key_that_is_newer_than_the_run_is_no_other_configuration(tmp_path):
+    run = run_in(tmp_path)
+    result = fit(*toy(tmp_path), run)
+    stored = read_json(run.path / "config.json")
+    del stored["identity"]["train"]["select"]
+    write_json(run.path / "config.json", stored)
+    assert fit(*toy(tmp_path), run) == result
+    stored["identity"]["train"]["no_such_key"] = 1
+    write_json(run.path / "config.json", stored)
+    with pytest.raises(RunError, match=r"another configuration .*train\.no_such_key: 1 -> None"):
+        fit(*toy(tmp_path), run)
 
 
 def interrupted_run(tmp_path, monkeypatch, after=7):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.train.test_reproduce import ROOT, rows_of
+from tests.train.test_tables import config_of
 from train import table
 from train.pair_table import HEADER, make_pair_table, pair_report, printed_counts
 from train.reproduce import make_jobs
@@ -92,10 +93,11 @@ def test_changed_configurations_and_quick_runs_are_not_the_papers():
 @pytest.mark.parametrize("form", table.FORMATS)
 def test_formats_from_files(tmp_path, capsys, form):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "result.json").write_text(json.dumps(of_net("T2-BREC-PPGN", (60, 50, 100, 23))))
+    own = of_net("T2-BREC-PPGN", (60, 50, 100, 22)) | {"config": config_of("T2-BREC-PPGN", 100)}
+    (tmp_path / "run" / "result.json").write_text(json.dumps(own))
     assert table.main(["brec_table2", "--out_dir", str(tmp_path), "--format", form]) == 0
     text = capsys.readouterr().out
-    assert "233" in text and "T2-BREC-Graphormer" in text.replace("\\_", "_")
+    assert "232" in text and "T2-BREC-Graphormer" in text.replace("\\_", "_")
     if form == "csv":
         lines = list(csv.reader(io.StringIO(text)))
         assert len({len(line) for line in lines}) == 1 and len(lines) == 1 + 23 + 9

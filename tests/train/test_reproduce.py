@@ -171,6 +171,21 @@ def test_runs_are_made_failures_reported_and_nothing_is_run_twice(child_env, tmp
     assert results[1].stat().st_mtime_ns == times[1]
 
 
+def test_only_a_result_of_the_row_as_it_is_now_counts_as_done(tmp_path):
+    """The others are started: the run itself says what is wrong and what to do."""
+    (job,) = make_jobs([("T3-CSL-GCN-LapPE-L4", [41])], tmp_path)
+    result = next(ROOT.glob("results/CSL/T3-CSL-GCN-LapPE-L4/seed_41/fold_0/result.json")).read_text()
+    for path in job.paths:
+        assert not job.done()
+        path.parent.mkdir(parents=True)
+        path.write_text(result)
+    assert job.done()
+    for changed in (result.replace('"L": 4', '"L": 5'), result[:100]):
+        assert changed != result
+        job.paths[2].write_text(changed)
+        assert not job.done()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_it_leaves_no_run_behind_and_goes_on_later(child_env, tmp_path, number):
     """Started as a shell starts a program in the background: with SIGINT ignored."""

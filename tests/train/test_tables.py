@@ -8,7 +8,16 @@ import pytest
 from scipy.stats import ttest_ind
 
 from train import table
+from train.config import family_schema, identity, read_config, validate
+from train.reproduce import find_row
 from train.table import agreement, make_table, marks, read_results
+
+
+def config_of(name, seed):
+    """What a run of a row was made with."""
+    path, family = find_row(name.split("+")[0])
+    content = read_config(path)
+    return identity(validate(content, path, family_schema(family)(content))) | {"seed": seed}
 
 
 def result(row, seed, value, fold=0, name=None, status="ok", train=100.0, metric="accuracy", **more):
@@ -16,7 +25,7 @@ def result(row, seed, value, fold=0, name=None, status="ok", train=100.0, metric
     return {
         "format": 1, "row": row, "name": name or row, "seed": seed, "fold": fold, "status": status, "select": "last",
         "metrics": metrics if status == "ok" else None, "params": 103847, "epochs": 100 + seed, "epoch_time_s": 0.5,
-        "total_time_hr": 0.1, **more,
+        "total_time_hr": 0.1, "config": config_of(name or row, seed), **more,
     }  # fmt: skip
 
 
@@ -139,6 +148,29 @@ def test_foreign_and_damaged_files_are_named_and_left_out(tmp_path, capsys):
     assert table.main(["table3", "--out_dir", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "1 of 100" in printed.out and "bad/result.json: not readable" in printed.err
+
+
+def test_results_of_a_row_that_was_changed_since_are_named_and_left_out(tmp_path, capsys):
+    name = "T2-ZINC-GCN-L4"
+    config = config_of(name, 41)
+    other = config | {"net": config["net"] | {"hidden_dim": 8}}
+    deeper = config | {"net": config["net"] | {"L": 16}}
+    old = {key: value for key, value in config.items() if key != "data"}  # of before there was such a key
+    unknown = config | {"gone": 1}
+    save(
+        tmp_path,
+        *(result(name, seed, 0.4, config=c, metric="MAE") for seed, c in enumerate((config, other, old, unknown))),
+        result(None, 41, 0.4, name=f"{name}+net.L=16", config=deeper, metric="MAE"),
+        result(None, 42, 0.4, name=f"{name}+net.L=8", config=deeper, metric="MAE"),
+    )
+    results, problems = read_results([tmp_path])
+    assert [(r["name"], r["seed"]) for r in results] == [(name, 0), (name, 2), (f"{name}+net.L=16", 41)]
+    assert len(problems) == 3 and "run1/result.json" in problems[0] and "--force" in problems[0]
+    assert "T2-ZINC-GCN-L4.json as it is now (net.hidden_dim: 8 -> 145)" in problems[0]
+    assert "gone: 1 -> None" in problems[1]
+    table.main(["table2_ZINC", "--out_dir", str(tmp_path)])
+    printed = capsys.readouterr()
+    assert "2 of 4" in printed.out and "net.hidden_dim: 8 -> 145" in printed.err
 
 
 def test_of_two_copies_of_a_run_the_newer_counts(tmp_path):
