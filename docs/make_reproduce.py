@@ -12,17 +12,17 @@ from statistics import fmean
 from data.catalogue import CATALOGUE
 from train.naming import run_name
 from train.pair_table import make_pair_table
+from train.result_files import read_results
 from train.table import (
-    HEADER,
     as_markdown,
     config_files,
     is_number,
     make_table,
     n_runs_of,
     printed_lines,
-    read_results,
     results_of,
     script_seeds,
+    whole_table,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +93,7 @@ def pair_overview(name, results):
     """The cells of one table of BREC, of the rows that have a configuration here."""
     _, header, rows = make_pair_table(name, results)
     rows = [dict(zip(header, row, strict=True)) for row in rows]
-    n_seeds = {row["row"]: len(seeds_of(row["row"])) for row in rows}
+    n_seeds = {row["row"]: len(asked_seeds(row["row"])) for row in rows}
     planned = [row for row in n_seeds if n_seeds[row]]
     ours = [row for row in rows if row["Total, ours"] != "-"]
     hours = sum(float(row["minutes a seed"]) / 60 * n_seeds[row["row"]] for row in ours)
@@ -103,12 +103,12 @@ def pair_overview(name, results):
     return (
         *cells,
         f"{hours:.1f} ({len(ours)} of {len(planned)} rows)",
-        f"[{sum(int(row['seeds']) for row in ours)} runs of {len(ours)} rows](../results/{name}.md)",
+        f"[{sum(int(row['seeds'].split()[0]) for row in ours)} runs of {len(ours)} rows](../results/{name}.md)",
         f"{sum(row['agrees'] == 'yes' for row in ours)} of {sum(row['agrees'] != '-' for row in ours)}",
     )
 
 
-def seeds_of(row):
+def asked_seeds(row):
     """The seeds of a row of BREC. N_1 and N_2 of Table 3 are those of Table 2."""
     return script_seeds().get(row) or script_seeds().get(row.replace("T3-", "T2-"), [])
 
@@ -153,10 +153,7 @@ def pages():
     for name in scripts():
         lines, suffix = printed_lines(name), suffix_of(name)
         if any(results_of(line, results, files, suffix) for line in lines):
-            title = f"Table {lines[0]['table']} of Benchmarking Graph Neural Networks" + (
-                f"; ours on {STAND_IN[name]}, not the paper's data" if suffix else ""
-            )
-            text = as_markdown(title, HEADER, make_table(name, results, suffix))
+            text = as_markdown(*whole_table(name, results, STAND_IN.get(name)))
             option = f" --dataset {STAND_IN[name]}" if suffix else ""
             command = f"python -m train.table {name}{option} --out_dir results --format markdown"
             made[RESULTS / page_of(name)] = f"{text}\n\nMade by `{command}`.\n"
@@ -168,11 +165,14 @@ def main(argv=None):
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is not up to date")
     check = parser.parse_args(argv).check
     made = pages()
+    gone = sorted(set(RESULTS.glob("*table*.md")) - set(made))  # pages of results that are not there any more
     if check:
-        stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
+        stale = gone + [path for path, text in made.items() if not path.exists() or path.read_text() != text]
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not what the result files say: run python -m docs.make_reproduce")
         return 1 if stale else 0
+    for path in gone:
+        path.unlink()
     for path, text in made.items():
         path.write_text(text)
     return 0

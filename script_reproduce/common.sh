@@ -7,18 +7,18 @@
 # QUICK=1      a tiny part of the data, two epochs, one seed: does everything work?
 # DATASET=NAME another dataset for the rows, such as ZINC-redrawn: not the paper's data, and marked as such
 # OUT=FOLDER   where the runs are kept (out in the project's folder)
-# ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores a run (docs/scale.md)
+# ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores, GPUS=n GPUs a run (docs/scale.md)
 #
 # In the foreground, without questions. Interrupted and started again, only what is missing is run. A run that fails is reported
 # at the end and does not stop the others.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 rows=()
-current_seeds=41,95,12,35
+current_seeds=
 
 seeds() { current_seeds=$(IFS=,; echo "$*"); }
 
-row() { rows+=("$1 $current_seeds"); }
+row() { rows+=("$1 ${current_seeds:?row $1: say its seeds before it}"); }
 
 # Folders are named as seen from where the script was started; run_table goes to the project's.
 make_absolute() {

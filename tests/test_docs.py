@@ -1,7 +1,8 @@
 """What is generated in docs/ and results/ is what the code and the result files say now."""
 
 from docs import make_models, make_reproduce
-from train.table import ROOT, config_files, read_results
+from train.result_files import ROOT, read_results
+from train.table import config_files
 
 
 def test_the_page_of_the_models_is_up_to_date():
@@ -26,8 +27,10 @@ def test_what_a_table_costs():
 
 def test_a_stale_page_is_noticed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(make_reproduce, "ROOT", tmp_path)
+    monkeypatch.setattr(make_reproduce, "RESULTS", tmp_path)
     monkeypatch.setattr(make_reproduce, "pages", lambda: {tmp_path / "page.md": "new"})
     (tmp_path / "page.md").write_text("old")
     assert make_reproduce.main(["--check"]) == 1 and "page.md is not what" in capsys.readouterr().out
+    (tmp_path / "table9.md").write_text("of results that are gone")
     make_reproduce.main([])
-    assert make_reproduce.main(["--check"]) == 0
+    assert make_reproduce.main(["--check"]) == 0 and not (tmp_path / "table9.md").exists()

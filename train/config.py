@@ -137,6 +137,8 @@ def completed(stored, schema):
 
 def family_schema(family):
     """Which schema the content of a row's file in configs/FAMILY follows, as a function: the main file may have its own."""
+    if not (ROOT / f"main_{family}.py").exists():
+        raise ConfigError(f"{ROOT / 'configs' / family}: there is no main_{family}.py to run its rows")
     return getattr(importlib.import_module(f"main_{family}"), "schema_of", lambda content: Config)
 
 

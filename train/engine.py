@@ -169,7 +169,7 @@ class Engine:
                     display(state)
                     time.sleep(POLL)
             except BaseException as error:
-                self.stop([handle for handle, _ in running.values()])
+                self.stop([handle for handle, *_ in running.values()])
                 if isinstance(error, Interrupted):
                     raise KeyboardInterrupt from None
                 raise
@@ -194,7 +194,8 @@ class Engine:
                 continue
             waiting.remove(job)
             try:
-                running[job.name] = (self.start(job), job)
+                words = job.log.stat().st_size if job.log.exists() else 0  # of earlier tries
+                running[job.name] = (self.start(job), job, words)
             except Exception as error:  # its function found no command, or its folder cannot be written
                 state.failed[job.name] = f"not started: {type(error).__name__}: {error}"
                 continue
@@ -203,7 +204,7 @@ class Engine:
                 return
 
     def _collect(self, waiting, running, later, state, display):
-        for name, (handle, job) in list(running.items()):
+        for name, (handle, job, words) in list(running.items()):
             reason = None
             try:
                 code = self.poll(handle)
@@ -224,7 +225,7 @@ class Engine:
             elif code == 0 and job.done():
                 state.done.append(name)
             else:
-                state.failed[name] = reason or ending(job.log, code)
+                state.failed[name] = reason or ending(job.log, code, words)
             display(state, force=True)
 
 
@@ -283,11 +284,13 @@ def die_with_parent():
         LIBC.prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
 
 
-def ending(log, code, n_lines=3):
-    """Why a run failed: its last words."""
-    text = log.read_text(errors="replace") if log.exists() else ""
+def ending(log, code, start=0, n_lines=3):
+    """Why a run failed: its last words, of those in the log from `start`."""
+    text = log.read_bytes()[start:].decode(errors="replace") if log.exists() else ""
     lines = [line for line in text.splitlines() if line.strip()]
     reason = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    if code == 0:
+        reason = "it ended without an error, but a result that was wanted is not there, or not the wanted one"
     return "\n".join([reason, *lines[-n_lines:]])
 
 

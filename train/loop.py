@@ -132,7 +132,7 @@ class Trainer:
 def fit(net, fold, task, config, run):
     """Train `net` on one fold in the folder of `run` and return the result; a finished run is not run again."""
     with run.opened():
-        if (result := run.result) is not None:
+        if (result := run.finished_on(fold.store.hash)) is not None:
             return result
         device = choose_device(run.device)
         seed_all(run.seed)

@@ -11,7 +11,7 @@ import re
 from statistics import fmean
 
 from train.naming import quick_changes, run_name
-from train.table import ROOT, aligned, config_files, hours_a_seed
+from train.table import ROOT, aligned, config_files, hours_a_seed, seeds_of
 
 PAPER = ROOT / "paper_tables" / "brec"
 CATEGORIES = ("Basic", "Regular", "Extension", "CFI", "Total")
@@ -44,7 +44,7 @@ def file_of(row, files):
     return None
 
 
-def results_of(path, results, quick):
+def pair_results(path, results, quick):
     """The results of a row's configuration, one a seed; with `quick` those of QUICK=1."""
     suffix = run_name("", quick_changes(json.loads(path.read_text()))) if quick else ""
     return [r for r in results if r["name"] == path.stem + suffix]
@@ -62,7 +62,8 @@ def make_pair_table(name, results, quick=False):
     rows = []
     for row, counts in printed.items():
         path = file_of(row, files)
-        rows.append(table_row(row, {} if quick else counts, results_of(path, results, quick) if path else []))
+        found = pair_results(path, results, quick) if path else []
+        rows.append(table_row(row, {} if quick else counts, found, len(seeds_of(path)) if path else 0))
     used = [any(row[k] != "-" for row in rows) for k in range(len(HEADER))]
     used[HEADER.index("Total, ours")] = True
     keep = [k for k in range(len(HEADER)) if used[k]]
@@ -72,8 +73,8 @@ def make_pair_table(name, results, quick=False):
     return title, tuple(HEADER[k] for k in keep), [tuple(row[k] for k in keep) for row in rows]
 
 
-def table_row(row, paper, found):
-    """The texts under HEADER: what the paper prints, and what we found with one or more seeds."""
+def table_row(row, paper, found, n_seeds=None):
+    """The texts under HEADER: what the paper prints, and what we found with one or more seeds (of `n_seeds` that are asked)."""
     best = max(found, key=total) if found else None
     ours = best["metrics"][best["select"]]["distinguished"] if found else {}
     cells = [str(counts.get(category, "-")) for category in CATEGORIES for counts in (paper, ours)]
@@ -85,7 +86,7 @@ def table_row(row, paper, found):
         ("yes" if all(ours.get(c) == n for c, n in paper.items()) else "no") if known else "-",
         f"{fmean(map(total, found)):.1f}" if len(found) > 1 else "-",
         *tested_cells(found),
-        str(len(found)) if found else "-",
+        f"{len(found)} of {n_seeds}" if found else "-",
         f"{60 * hours_a_seed(found):.1f}" if found else "-",
     )
 
@@ -95,7 +96,7 @@ def total(result, statistic=None):
 
 
 def tested_cells(found):
-    """Pairs that failed the reliability check with any seed, and the best total by eq. (4) with its failures; for nets only."""
+    """Failures of the reliability check, summed over the seeds, and the best total by eq. (4) with its failures; for nets only."""
     if not found or "text" not in found[0]["metrics"]:
         return "-", "-", "-"
     failures = {s: sum(r["metrics"][s]["reliability_failures"] for r in found) for s in ("program", "text")}

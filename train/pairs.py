@@ -37,7 +37,7 @@ def compare_pairs(dataset, judge, run, config, summarise, params=None):
     `summarise` makes the metrics of all answers: of `count_verdicts` for nets, of `count_answers` for exact methods.
     """
     with run.opened():
-        if (result := run.result) is not None:
+        if (result := run.finished_on(dataset.store.hash)) is not None:
             return result
         path = run.path / LOG
         done = {line["pair"] for line in repaired_log(path)}

@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from train.naming import run_name
-from train.table import add_folders, config_files, number_pair, printed_lines, read_results, results_of, scores
+from train.result_files import add_folders, read_results, report
+from train.table import config_files, number_pair, printed_lines, results_of, scores
 
 
 def read_curves(folders):
@@ -22,8 +23,10 @@ def read_curves(folders):
         for path in sorted(Path(folder).rglob("metrics.jsonl")):
             if any(part.startswith("replaced-") for part in path.parts):
                 continue
-            if lines := path.read_text().splitlines():  # none before the end of the first epoch
-                runs["/".join(path.parent.parts[-3:])] = [json.loads(line) for line in lines]
+            lines = path.read_text().splitlines(keepends=True)
+            if whole := [json.loads(line) for line in lines if line.endswith("\n")]:  # the last may be being written
+                name = "/".join(path.parent.parts[-3:])
+                runs[f"{folder}: {name}" if name in runs else name] = whole
     if not runs:
         raise SystemExit(
             f"{', '.join(map(str, folders))}: no metrics.jsonl with an epoch there; runs keep it in out/DATASET/ROW/seed_S/fold_F"
@@ -47,7 +50,8 @@ def draw_curves(figure, runs):
 
 def table_points(name, folders, dataset=None):
     """[(row, paper (mean, sd) or None, ours (mean, sd) or None, seconds an epoch, parameters)]."""
-    results, _ = read_results(folders)
+    results, problems = read_results(folders)
+    report(problems)
     files, suffix = config_files(), run_name("", {"dataset": dataset} if dataset else {})
     points = []
     for line in printed_lines(name):
@@ -111,6 +115,8 @@ def main(argv=None):
         figure = Figure(figsize=(10, 4), layout="constrained")
         draw_curves(figure, read_curves(arguments.what))
     else:
+        if len(arguments.what) > 1:
+            parser.error(f"{' '.join(arguments.what)}: one table a picture")
         points, metric = table_points(arguments.what[0], arguments.out_dir, arguments.dataset)
         if arguments.kind == "cost" and all(ours is None for _, _, ours, *_ in points):
             raise SystemExit(

@@ -45,14 +45,16 @@ class RayEngine(Engine):
 
     def run(self, jobs, *display):
         """As every engine; a warning first if no machine is large enough, since Ray would wait for one without a word."""
-        largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
-        wanted = max((job.cpus for job in jobs), default=0)
-        if wanted > largest:
-            print(
-                f"CPUS={wanted}: no machine of the cluster has so many cores, the largest has {largest:.0f}. "
-                "The runs wait until one joins; Ctrl-C stops",
-                file=sys.stderr,
-            )
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        for kind, what in (("CPU", "cores"), ("GPU", "GPUs")):
+            largest = max((node.get(kind, 0) for node in nodes), default=0)
+            wanted = max((getattr(job, f"{kind.lower()}s") for job in jobs), default=0)
+            if wanted > largest:
+                print(
+                    f"{kind}S={wanted}: no machine of the cluster has so many {what}, the largest has {largest:.0f}. "
+                    "The runs wait until one joins; Ctrl-C stops",
+                    file=sys.stderr,
+                )
         return super().run(jobs, *display)
 
     def room(self):

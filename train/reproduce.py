@@ -10,7 +10,7 @@ Environment variables, the same for every script:
     OUT=FOLDER      where the runs are kept (out)
     ENGINE=ray      send the runs to a Ray cluster: that of RAY_ADDRESS, or one of this machine alone (requirements-cluster.txt);
                     as many at once as fit, or JOBS
-    CPUS=n          cores that a run occupies on the cluster (1); one GPU each where there are GPUs
+    CPUS=n, GPUS=n  cores (1) and GPUs (one where the cluster has any now) that a run occupies on the cluster
 
 Set to nothing, a variable counts as not set. Exit code: 0, 1 if runs failed, 2 for settings that cannot be, 130 when stopped.
 """
@@ -25,9 +25,8 @@ from pathlib import Path
 from data.catalogue import CATALOGUE
 from train.config import ROOT, ConfigError, family_schema, parse_config, read_config
 from train.engine import OUT, Display, Job, LocalEngine
-from train.files import RunError, read_json
 from train.naming import quick_changes
-from train.table import is_result, outdated
+from train.result_files import is_current, row_files
 
 
 def read_lines(text):
@@ -46,19 +45,9 @@ def read_lines(text):
 
 def find_row(row):
     """(configuration file, family) of a row."""
-    found = sorted((ROOT / "configs").glob(f"*/{row}.json"))
-    if not found:
+    if row not in row_files():
         raise SystemExit(f"{row}: there is no configs/*/{row}.json; python -m train.rows lists all rows")
-    return found[0], found[0].parent.name
-
-
-def is_current(path):
-    """Whether a result is there and of its row's file as that is now. If not, its run is started, and says what is wrong."""
-    try:
-        result = read_json(path)
-    except RunError:  # damaged
-        return False
-    return is_result(result) and not outdated(result)
+    return row_files()[row], row_files()[row].parent.name
 
 
 def make_jobs(rows, out, dataset=None, quick=False, **needed):
@@ -70,7 +59,11 @@ def make_jobs(rows, out, dataset=None, quick=False, **needed):
         main, content = importlib.import_module(f"main_{family}"), read_config(path)
         changed = ({"dataset": dataset} if dataset else {}) | (quick_changes(content) if quick else {})
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
-        n_folds = CATALOGUE[content["dataset"]].n_folds
+        if (entry := CATALOGUE.get(content.get("dataset"))) is None:
+            raise ConfigError(
+                f"{path}: dataset={content.get('dataset')!r}: not in data/catalogue.py, which says how many folds a dataset has"
+            )
+        n_folds = entry.n_folds
         folds = list(range(1 if quick else n_folds))
         more += ["--folds", str(folds).replace(" ", "")] if n_folds > 1 else []
         for place, seed in enumerate(seeds[: 1 if quick else None]):
@@ -101,8 +94,8 @@ def setting(name, default=None):
 
 
 def make_engine():
-    name, jobs = setting("ENGINE", "local"), setting("JOBS")
-    n_jobs = positive("JOBS", jobs) if jobs else None
+    name = setting("ENGINE", "local")
+    n_jobs = number("JOBS", least=1)
     if name == "local":
         return LocalEngine(n_jobs, gpu_numbers())
     if name != "ray":
@@ -114,10 +107,12 @@ def make_engine():
     return RayEngine(n_jobs, setting("RAY_ADDRESS"))
 
 
-def positive(name, text):
-    if not text.isdigit() or int(text) < 1:
-        raise SystemExit(f"{name}={text}: expected a positive number")
-    return int(text)
+def number(name, default=None, least=0):
+    """The number that a setting is, or its default."""
+    text = setting(name, default)
+    if text is not None and (not text.isdigit() or int(text) < least):
+        raise SystemExit(f"{name}={text}: expected {'a positive number' if least else 'a number'}")
+    return text and int(text)
 
 
 def main(argv=None):
@@ -131,7 +126,7 @@ def main(argv=None):
     rows = read_lines(sys.stdin.read())
     engine, display = make_engine(), Display(name)
     try:
-        needed = {"cpus": positive("CPUS", setting("CPUS", "1")), "gpus": min(1, engine.gpus)}
+        needed = {"cpus": number("CPUS", "1", least=1), "gpus": number("GPUS", str(min(1, engine.gpus)))}
         state = engine.run(make_jobs(rows, out, setting("DATASET"), quick, **needed), display)
     except ConfigError as error:
         raise SystemExit(str(error)) from None

@@ -11,6 +11,23 @@ import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMAT = 1
+KEYS = {
+    "format", "row", "name", "seed", "fold", "status", "select", "metrics", "config", "dataset", "params", "epochs",
+    "epoch_time_s", "total_time_hr",
+}  # fmt: skip
+
+
+def is_result(content):
+    """Whether the content of a file is a result in our format; one that ended well has the numbers that it was selected by."""
+    if not isinstance(content, dict) or not KEYS.issubset(content) or content["format"] != FORMAT:
+        return False
+    if not isinstance(content["name"], str) or not isinstance(content["dataset"], dict):
+        return False
+    if not isinstance(content["config"], dict) or "seed" not in content["config"]:
+        return False
+    return content["status"] != "ok" or (
+        isinstance(content["metrics"], dict) and content["select"] in content["metrics"]
+    )
 
 
 def make_result(run, trainer, status, stopped_by, metrics):

@@ -13,6 +13,7 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from train.files import RunBusy, RunError, explain, read_json, write_atomic, write_json
+from train.results import is_result
 
 
 class Run:
@@ -58,10 +59,10 @@ class Run:
         """--force: the old files stay, in a folder of their own."""
         old = [p for p in self.path.iterdir() if p.name != ".lock" and not p.name.startswith("replaced-")]
         if old:
-            number = 1 + sum(p.name.startswith("replaced-") for p in self.path.iterdir())
+            number = 1 + max((int(p.name.split("-")[1]) for p in self.path.glob("replaced-*")), default=0)
             aside = self.path / f"replaced-{number}"
             aside.mkdir()
-            for p in old:
+            for p in sorted(old, key=lambda p: p.name == "config.json"):  # last: what is left still says whose it is
                 p.rename(aside / p.name)
         self.force = False
 
@@ -69,12 +70,17 @@ class Run:
         for leftover in self.path.glob("*.tmp"):  # of a process that was killed while writing
             leftover.unlink()
         written, result = read_json(self.path / "config.json"), self.result
-        stored = written["identity"] if written else result and result["config"]  # a copied result comes without it
-        if stored and (old := self.complete(stored)) != self.identity:
-            raise RunError(
-                f"{self.path} holds a run of another configuration ({differences(old, self.identity)}): "
-                "choose another --out_dir, or move the old run aside with --force"
-            )
+        if result is not None and not is_result(result):
+            raise RunError(f"{self.path / 'result.json'} is not a result of this project: move it away")
+        for stored in (
+            written and written["identity"],
+            result and result["config"],
+        ):  # a result may have been copied here
+            if stored is not None and (old := self.complete(stored)) != self.identity:
+                raise RunError(
+                    f"{self.path} holds a run of another configuration ({differences(old, self.identity)}): "
+                    "choose another --out_dir, or move the old run aside with --force (or its folder, by hand)"
+                )
         if written is None:
             write_json(self.path / "config.json", {"identity": self.identity, "config": self.config})
 
@@ -114,6 +120,15 @@ class Run:
             self.board.flush()
         except OSError as error:
             raise RunError(explain(error, path)) from error
+
+    def finished_on(self, dataset_hash):
+        """The result of a finished run, or None. RunError when it was made on other data than there is now."""
+        result = self.result
+        if result is not None and result["dataset"].get("hash") != dataset_hash:
+            raise RunError(
+                f"{self.path / 'result.json'} was made on another version of the dataset: run it again with --force"
+            )
+        return result
 
     def cut_log(self, epoch):
         """Drop the lines of metrics.jsonl after `epoch`: a killed run may have logged an epoch it had not saved yet."""

@@ -3,8 +3,8 @@ comparisons.
 
     python -m train.significance table3
 
-Wilcoxon's signed-rank test, two-sided, and Holm's correction over all pairs of rows that have at least six runs in common (with
-fewer, no outcome could be significant). Two models differ if the corrected p is below 0.05.
+Wilcoxon's signed-rank test, two-sided, and Holm's correction over all pairs of rows of a dataset that have at least six runs in
+common (with fewer, no outcome could be significant). Two models differ if the corrected p is below 0.05.
 """
 
 import argparse
@@ -16,7 +16,8 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from train.naming import run_name
-from train.table import add_folders, aligned, compared_metric, config_files, printed_lines, read_results, results_of
+from train.result_files import add_folders, read_results, report
+from train.table import aligned, compared_metric, config_files, printed_lines, results_of
 
 LEVEL = 0.05
 FEWEST = 6  # the smallest two-sided p of n pairs is 2 / 2^n: 0.0625 for 5
@@ -66,12 +67,15 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     results, problems = read_results(arguments.out_dir)
     suffix, files = run_name("", {"dataset": arguments.dataset} if arguments.dataset else {}), config_files()
-    rows = {line["row_id"]: results_of(line, results, files, suffix) for line in printed_lines(arguments.name)}
-    # a row that pools several models has several scores a seed and fold: it cannot be paired
-    single = {row: scores_by_run(found) for row, found in rows.items() if len({r["name"] for r in found}) == 1}
-    lines = compare(single)
-    for problem in problems:
-        print(f"left out: {problem}", file=sys.stderr)
+    datasets = {}
+    for line in printed_lines(arguments.name):
+        found = results_of(line, results, files, suffix)
+        if (
+            len({r["name"] for r in found}) == 1
+        ):  # a row that pools models has several scores a seed and fold: not paired
+            datasets.setdefault(line["dataset"], {})[line["row_id"]] = scores_by_run(found)
+    lines = [line for rows in datasets.values() for line in compare(rows)]
+    report(problems)
     if not lines:
         print(f"{arguments.name}: no two rows have {FEWEST} runs in common")
         return 0

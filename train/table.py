@@ -5,14 +5,14 @@
     python -m train.table table3 --out_dir results   the project's own runs
     python -m train.table brec_table2                a table of the BREC paper (train/pair_table.py)
 
-A row agrees with the paper when the means differ by at most twice the paper's standard deviation, or when Welch's t-test does not
-tell them apart (p >= 0.05). The best model of a dataset (in Table 6: of a dataset and seed) is marked **, models within one of its
-standard deviations *, in both columns by the same rule. On COLLAB ours is `Hits@50_paper`, measured as the paper's program does it.
+A row agrees with the paper when the means differ by at most twice the paper's standard deviation (or by 0.0005, half a printed
+digit), or when Welch's t-test does not tell them apart (p >= 0.05). The best model of a dataset (in Table 6: of a dataset and
+seed) is marked **, models within one of its standard deviations *, in both columns by the same rule. On COLLAB ours is
+`Hits@50_paper`, measured as the paper's program does it.
 """
 
 import argparse
 import csv
-import json
 import math
 import re
 import sys
@@ -23,28 +23,13 @@ from statistics import fmean, pstdev, stdev
 from scipy.stats import ttest_ind_from_stats
 
 from data.catalogue import CATALOGUE
-from train.config import changed_keys, completed, family_schema, identity, read_config, validate
+from train.config import read_config
 from train.naming import QUICK, run_name
-from train.run import differences
+from train.result_files import add_folders, read_results, report
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper_tables" / "benchmarking_gnns"
 LOWER_IS_BETTER = ("MAE",)
-KEYS = {
-    "format",
-    "row",
-    "name",
-    "seed",
-    "fold",
-    "status",
-    "select",
-    "metrics",
-    "config",
-    "params",
-    "epochs",
-    "epoch_time_s",
-    "total_time_hr",
-}
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -130,67 +115,6 @@ def aligned(lines):
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Result files
-
-
-def read_results(folders):
-    """(results, problems): all result.json below the folders; files that are none of ours are named, not used."""
-    results, problems = {}, []
-    found = [(folder, path) for folder in folders for path in sorted(Path(folder).rglob("result.json"))]
-    for folder, path in found:
-        if any(part.startswith("replaced-") or part == "quick" for part in path.relative_to(folder).parts):
-            continue
-        try:
-            result = json.loads(path.read_text())
-        except (ValueError, OSError) as error:
-            problems.append(f"{path}: not readable ({error})")
-            continue
-        if not is_result(result):
-            problems.append(f"{path}: not a result of this project")
-            continue
-        if difference := outdated(result):
-            problems.append(f"{path}: {difference}; run it again with --force, or put the row's file back")
-            continue
-        key = (result["name"], result["seed"], result["fold"])
-        if key in results and results[key].get("finished", "") >= result.get("finished", ""):
-            continue  # a copy, or an older run
-        results[key] = result
-    return list(results.values()), problems
-
-
-@cache
-def row_now(stem):
-    """(identity, schema) of a row as its file has it now, or None where no row is called so."""
-    for path in (ROOT / "configs").glob(f"*/{stem}.json"):
-        content = read_config(path)
-        schema = family_schema(path.parent.name)(content)
-        return identity(validate(content, path, schema)), schema
-    return None
-
-
-def outdated(result):
-    """Why a result must not count any more, or "": the file of its row has been changed since, so that what the result was made
-    with is not the row, nor the row with the changes that its name tells."""
-    stem = result["name"].split("+")[0]
-    if (row := row_now(stem)) is None:
-        return ""
-    now, schema = row
-    made_with = completed(result["config"], schema)
-    changed = changed_keys(now, made_with)
-    changed.pop("seed", None)
-    if run_name(stem, changed) == result["name"]:
-        return ""
-    return f"not of {stem}.json as it is now ({differences(made_with, now | {'seed': made_with['seed']})})"
-
-
-def is_result(result):
-    """Whether the content of a file is a result in our format; one that ended well has the numbers that it was selected by."""
-    if not isinstance(result, dict) or not KEYS.issubset(result) or result["format"] != 1:
-        return False
-    return result["status"] != "ok" or (isinstance(result["metrics"], dict) and result["select"] in result["metrics"])
-
-
-# --------------------------------------------------------------------------------------------------------------------
 # The table
 
 
@@ -198,7 +122,7 @@ def printed_lines(name):
     """Lines of the paper's table for the test split, with those of the train split as line["train"]."""
     if name.startswith("brec_"):
         raise SystemExit(f"{name}: of BREC there is the table alone, python -m train.table {name}")
-    match = re.fullmatch(r"table(\d)(?:_(\w+))?", name)
+    match = re.fullmatch(r"table([234678])(?:_(\w+))?", name)
     paths = list(PAPER.glob(f"table{match[1]}_*.csv")) if match else []
     if not paths:
         scripts = (ROOT / "script_reproduce").glob("*table*.sh")
@@ -218,9 +142,9 @@ def config_files(paper=PAPER.name):
     """{row: [configuration files]} of a paper's rows; a row that pools several models has one for each."""
     files = {}
     for path in sorted((ROOT / "configs").glob("*/*.json")):
-        content = json.loads(path.read_text())
-        entry = CATALOGUE.get(content["dataset"])  # None: a family of yours
-        if entry is not None and entry.paper == paper:
+        content = read_config(path)
+        entry = CATALOGUE.get(content.get("dataset"))  # None: a family of yours
+        if entry is not None and entry.paper == paper and content.get("row"):  # without: a row of yours
             files.setdefault(content["row"], []).append(path)
     return files
 
@@ -230,21 +154,27 @@ def script_seeds():
     """{name of a configuration: its seeds in the paper's order}, from the scripts of script_reproduce/."""
     seeds = {}
     for path in sorted((ROOT / "script_reproduce").glob("*table*.sh")):
-        current = ""
+        current = []
         for line in path.read_text().splitlines():
-            word, _, rest = line.partition(" ")
+            word, *rest = line.split("#")[0].split() or [""]
             if word == "seeds":
-                current = rest
+                current = [int(seed) for seed in rest]
             elif word == "row":
-                seeds[rest] = [int(seed) for seed in current.split()]
+                seeds[rest[0]] = current
     return seeds
+
+
+def seeds_of(path):
+    """The seeds of a configuration; of one that is in no script (you took it out) those of its neighbours in the table."""
+    known, table = script_seeds(), path.stem.split("-")[:2]
+    return known.get(path.stem) or next((seeds for name, seeds in known.items() if name.split("-")[:2] == table), [])
 
 
 def runs_of(line, files):
     """(row, configurations, seeds) of a line of the table. Table 6 has a line for each seed, "seed 1" and "seed 2"."""
     row, number = re.fullmatch(r"(.*?)(?:-seed([12]))?", line["row_id"]).groups()
     paths = files.get(row, [])
-    seeds = script_seeds()[paths[0].stem] if paths else []
+    seeds = seeds_of(paths[0]) if paths else []
     return row, paths, [seeds[int(number) - 1]] if number and seeds else seeds
 
 
@@ -281,7 +211,13 @@ def agreement(line, values, n_paper):
         sample_sd = sd * math.sqrt(n_paper / (n_paper - 1))  # the paper divides by n, the test by n - 1
         p = ttest_ind_from_stats(mean, sample_sd, n_paper, fmean(values), stdev(values), len(values), False).pvalue
         same = p >= 0.05
-    units = f"{difference / sd:+.1f}" if sd else "0" if abs(difference) < 5e-4 else "inf"
+    units = (
+        f"{difference / sd:+.1f}"
+        if sd
+        else "0"
+        if abs(difference) < 5e-4
+        else f"{math.copysign(math.inf, difference):+}"
+    )
     return units, "yes" if same else "no"
 
 
@@ -362,7 +298,9 @@ def number_pair(line):
 def printed(line):
     if line is None:
         return "-"
-    return f"{line['mean']} ± {line['sd']}" if is_number(line["mean"]) else line["status"] or "-"
+    if not is_number(line["mean"]):
+        return line["status"] or "-"
+    return f"{line['mean']} ± {line['sd']}" if line["sd"] else line["mean"]
 
 
 def ours(found, test):
@@ -426,29 +364,17 @@ def as_latex(title, header, rows):
     )
 
 
-def add_folders(parser):
-    """The option that table, significance and plot share."""
-    parser.add_argument(
-        "--out_dir",
-        nargs="+",
-        type=Path,
-        default=[ROOT / "out"],
-        help="folders with result files: out, yours, when not given; results: those of the project",
-    )
-
-
 FORMATS = {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 
 
-def whole_table(arguments, results):
+def whole_table(name, results, dataset=None, quick=False):
     """(title, header, rows) of a table of Benchmarking Graph Neural Networks."""
-    changed = {"dataset": arguments.dataset} if arguments.dataset else {}
-    changed |= QUICK if arguments.quick else {}
-    number = arguments.name.removeprefix("table").split("_")[0]
+    changed = ({"dataset": dataset} if dataset else {}) | (QUICK if quick else {})
+    number = name.removeprefix("table").split("_")[0]
     title = f"Table {number} of Benchmarking Graph Neural Networks"
     if changed:
         title += f"; ours with {', '.join(f'{key}={value}' for key, value in changed.items())}, not the paper's"
-    return title, HEADER, make_table(arguments.name, results, run_name("", changed), compared=not arguments.quick)
+    return title, HEADER, make_table(name, results, run_name("", changed), compared=not quick)
 
 
 def main(argv=None):
@@ -463,19 +389,20 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     results, problems = read_results(arguments.out_dir)
     if arguments.name.startswith("brec_"):
+        if arguments.dataset:
+            parser.error(f"--dataset {arguments.dataset}: the tables of BREC have no other dataset")
         from train.pair_table import make_pair_table  # it takes its formats from here
 
         title, header, rows = make_pair_table(arguments.name, results, arguments.quick)
     else:
-        title, header, rows = whole_table(arguments, results)
+        title, header, rows = whole_table(arguments.name, results, arguments.dataset, arguments.quick)
     print(FORMATS[arguments.format](title, header, rows))
     if not results:
         print(
             f"no results in {', '.join(map(str, arguments.out_dir))}; --out_dir results shows the project's own",
             file=sys.stderr,
         )
-    for problem in problems:
-        print(f"left out: {problem}", file=sys.stderr)
+    report(problems)
     return 0
 
 

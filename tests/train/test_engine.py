@@ -54,7 +54,15 @@ def test_a_file_that_is_not_the_wanted_one_is_not_taken_for_done(tmp_path):
         one.paths[0].parent.mkdir()
         one.paths[0].write_text(content)
     state = LocalEngine(1).run(jobs)
-    assert ran(tmp_path) == ["b"] and state.skipped == ["a"] and list(state.failed) == ["b"]
+    assert ran(tmp_path) == ["b"] and state.skipped == ["a"]
+    assert state.failed["b"].startswith("it ended without an error, but a result that was wanted")
+
+
+def test_the_last_words_are_those_of_the_last_try(tmp_path):
+    for code, words in (("print('first'); raise SystemExit(1)", "first"), ("raise SystemExit(2)", "")):
+        state = LocalEngine(1).run([job(tmp_path, "j", code)])
+        assert state.failed["j"].split("\n")[1:] == ([words] if words else [])
+    assert (tmp_path / "j/log.txt").read_text() == "first\n"
 
 
 def test_no_more_jobs_at_once_than_slots(tmp_path):
@@ -83,7 +91,7 @@ def test_a_killed_job_and_one_without_its_result_have_failed(tmp_path):
     killed = job(tmp_path, "killed", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     silent = Job("silent", ("-c", "pass"), tmp_path, "silent", ("never",))
     state = LocalEngine(1).run([killed, silent])
-    assert "SIGKILL" in state.failed["killed"] and "exit code 0" in state.failed["silent"]
+    assert "SIGKILL" in state.failed["killed"] and "a result that was wanted" in state.failed["silent"]
 
 
 def test_a_job_waits_for_what_it_needs_and_may_choose_by_it(tmp_path):

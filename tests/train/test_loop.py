@@ -204,10 +204,42 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
     refused = pytest.raises(RunError, match=r"another configuration \(net\.L: 4 -> 8\).*--force")
     with refused:
         fit(*toy(tmp_path), other)
+    config = (run.path / "config.json").read_text()
     (run.path / "config.json").unlink()  # a result that was copied here alone
     with refused:
         fit(*toy(tmp_path), other)
+    (run.path / "config.json").write_text(config.replace('"L": 4', '"L": 8'))  # or into the folder of another run
+    with refused:
+        fit(*toy(tmp_path), other)
+    (run.path / "config.json").unlink()
     assert fit(*toy(tmp_path), run) == run.result
+    (run.path / "result.json").write_text("{}")
+    with pytest.raises(RunError, match=r"result\.json is not a result of this project: move it away"):
+        fit(*toy(tmp_path), run)
+
+
+def test_a_result_on_another_version_of_the_data_is_refused(tmp_path):
+    run = run_in(tmp_path)
+    result = fit(*toy(tmp_path), run)
+    write_json(run.path / "result.json", result | {"dataset": {"name": "toy", "hash": "of before"}})
+    with pytest.raises(RunError, match=r"result\.json was made on another version of the dataset.*--force"):
+        fit(*toy(tmp_path), run)
+
+
+def test_old_runs_are_moved_aside_with_what_says_whose_they_are_last(tmp_path, monkeypatch):
+    run = run_in(tmp_path)
+    fit(*toy(tmp_path), run)
+    moved, rename = [], type(run.path).rename
+
+    def note(path, target):
+        moved.append(path.name)
+        return rename(path, target)
+
+    monkeypatch.setattr(type(run.path), "rename", note)
+    (run.path / "replaced-2").mkdir()
+    run.force = True
+    fit(*toy(tmp_path), run)
+    assert moved[-1] == "config.json" and len(moved) > 3 and (run.path / "replaced-3/result.json").exists()
 
 
 def test_a_key_that_is_newer_than_the_run_is_no_other_configuration(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from train import reproduce as module
 from train.engine import Engine
-from train.reproduce import find_row, gpu_numbers, make_engine, make_jobs, read_lines
+from train.reproduce import find_row, gpu_numbers, make_engine, make_jobs, number, read_lines
 from train.rows import WITHOUT_CONFIG, config_files, printed_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +73,15 @@ def test_lines_that_are_no_rows(text, message):
         find_row("T3-CSL-GCM")
 
 
+def test_a_dataset_that_the_catalogue_does_not_have(tmp_path, monkeypatch):
+    path = tmp_path / "CSL/mine.json"
+    path.parent.mkdir()
+    path.write_text((ROOT / "configs/CSL/T3-CSL-GCN-LapPE-L4.json").read_text().replace('"CSL"', '"Mine"'))
+    monkeypatch.setattr(module, "row_files", lambda: {"mine": path})
+    with pytest.raises(SystemExit, match=r"mine\.json: dataset='Mine': not in data/catalogue\.py"):
+        make_jobs([("mine", [41])], tmp_path)
+
+
 def test_the_first_seed_of_every_row_comes_first(tmp_path):
     jobs = make_jobs([("T3-CSL-GCN-LapPE-L4", [41, 95]), ("T3-CSL-MLP-LapPE-L4", [41, 95, 12])], tmp_path)
     short = [(job.name.split("-")[2], int(job.name.split()[-1])) for job in jobs]
@@ -87,6 +96,9 @@ def test_bad_settings(monkeypatch):
     monkeypatch.setenv("ENGINE", "slurm")
     with pytest.raises(SystemExit, match="ENGINE=slurm: expected local or ray"):
         make_engine()
+    monkeypatch.setenv("GPUS", "all")
+    with pytest.raises(SystemExit, match="GPUS=all: expected a number"):
+        number("GPUS", "0")
     for name in ("ENGINE", "JOBS"):  # set to nothing
         monkeypatch.setenv(name, "")
     assert isinstance(make_engine(), Engine)
@@ -174,16 +186,19 @@ def test_runs_are_made_failures_reported_and_nothing_is_run_twice(child_env, tmp
 def test_only_a_result_of_the_row_as_it_is_now_counts_as_done(tmp_path):
     """The others are started: the run itself says what is wrong and what to do."""
     (job,) = make_jobs([("T3-CSL-GCN-LapPE-L4", [41])], tmp_path)
-    result = next(ROOT.glob("results/CSL/T3-CSL-GCN-LapPE-L4/seed_41/fold_0/result.json")).read_text()
     for path in job.paths:
         assert not job.done()
         path.parent.mkdir(parents=True)
-        path.write_text(result)
+        path.write_text((ROOT / "results" / path.relative_to(tmp_path)).read_text())
     assert job.done()
-    for changed in (result.replace('"L": 4', '"L": 5'), result[:100]):
+    path, result, of_another_fold = job.paths[2], job.paths[2].read_text(), job.paths[3].read_text()
+    for changed in (result.replace('"L": 4', '"L": 5'), result[:100], "{}", of_another_fold):
         assert changed != result
-        job.paths[2].write_text(changed)
+        path.write_text(changed)
         assert not job.done()
+    path.unlink()
+    path.mkdir()
+    assert not job.done()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

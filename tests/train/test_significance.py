@@ -54,6 +54,11 @@ def test_from_result_files(tmp_path, capsys):
     assert significance.main(["table3", "--out_dir", str(tmp_path)]) == 0
     line = capsys.readouterr().out.splitlines()[1].split()
     assert line[:4] == ["T3-CSL-GCN-LapPE-L4", "T3-CSL-GAT-LapPE-L4", "8", "+5.000"] and line[-1] == "yes"
+    for row in ("T6-ENZYMES-GCN-L4", "T6-PROTEINS-GCN-L4"):  # other data: nothing to compare
+        for fold in range(10):
+            path = tmp_path / f"{row}/{fold}/result.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(result(row, 41, 90.0 if "ENZYMES" in row else 50.0, fold)))
     assert significance.main(["table6", "--out_dir", str(tmp_path)]) == 0
     assert "no two rows have 6 runs in common" in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"python -m train\.table brec_table2"):
@@ -80,3 +85,10 @@ def test_learning_curves(tmp_path):
         plot.main(["curves", str(tmp_path / "nowhere"), "--save", str(tmp_path / "d.png")])
     with pytest.raises(SystemExit):
         plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.gif")])
+    with pytest.raises(SystemExit):
+        plot.main(["table", "table3", "table6", "--save", str(tmp_path / "c.png")])
+    before = tmp_path / "before/ROW/seed_1/fold_0"
+    before.mkdir(parents=True)
+    (before / "metrics.jsonl").write_text(json.dumps(lines[0]) + "\n" + json.dumps(lines[1])[:20])  # being written
+    curves = plot.read_curves([tmp_path / "ROW", tmp_path / "before"])
+    assert [len(curve) for curve in curves.values()] == [3, 1] and len(curves) == 2

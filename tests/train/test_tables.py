@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from scipy.stats import ttest_ind
@@ -10,7 +12,8 @@ from scipy.stats import ttest_ind
 from train import table
 from train.config import family_schema, identity, read_config, validate
 from train.reproduce import find_row
-from train.table import agreement, make_table, marks, read_results
+from train.result_files import read_results
+from train.table import agreement, make_table, marks
 
 
 def config_of(name, seed):
@@ -25,7 +28,8 @@ def result(row, seed, value, fold=0, name=None, status="ok", train=100.0, metric
     return {
         "format": 1, "row": row, "name": name or row, "seed": seed, "fold": fold, "status": status, "select": "last",
         "metrics": metrics if status == "ok" else None, "params": 103847, "epochs": 100 + seed, "epoch_time_s": 0.5,
-        "total_time_hr": 0.1, "config": config_of(name or row, seed), **more,
+        "total_time_hr": 0.1, "config": config_of(name or row, seed),
+        "dataset": {"name": "D", "hash": "1"}, **more,
     }  # fmt: skip
 
 
@@ -111,7 +115,8 @@ def test_agreement():
     assert agreement(line("10.0", "1.0"), [11.9], 4) == ("+1.9", "yes")
     assert agreement(line("10.0", "1.0"), [12.1], 4) == ("+2.1", "no")  # one run: no test
     assert agreement(line("10.000", "0.000"), [10.0, 10.0], 4) == ("0", "yes")
-    assert agreement(line("100.000", "0.000"), [99.0, 99.0], 4) == ("inf", "no")
+    assert agreement(line("100.000", "0.000"), [99.0, 99.0], 4) == ("-inf", "no")
+    assert agreement(line("10.000", "0.000"), [99.0, 99.0], 4) == ("+inf", "no")
     assert agreement(line("10.0", "1.0"), [], 4) == ("", "")
 
 
@@ -145,6 +150,11 @@ def test_foreign_and_damaged_files_are_named_and_left_out(tmp_path, capsys):
     (tmp_path / "quick/a/result.json").write_text(json.dumps(result("T3-CSL-GCN-LapPE-L4", 2, 0.0)))
     results, problems = read_results([tmp_path])
     assert len(results) == 1 and len(problems) == 3
+    for i, change in enumerate(({"config": {}}, {"config": None}, {"name": None}, {"name": "a**b"}, {"dataset": "x"})):
+        save(tmp_path / f"foreign{i}", result("T3-CSL-GCN-LapPE-L4", 4, 100.0) | change)
+    (tmp_path / "folder/result.json").mkdir(parents=True)
+    results, problems = read_results([tmp_path])
+    assert [r["name"] for r in results] == ["a**b", "T3-CSL-GCN-LapPE-L4"] and len(problems) == 8
     assert table.main(["table3", "--out_dir", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "1 of 100" in printed.out and "bad/result.json: not readable" in printed.err
@@ -165,12 +175,61 @@ def test_results_of_a_row_that_was_changed_since_are_named_and_left_out(tmp_path
     )
     results, problems = read_results([tmp_path])
     assert [(r["name"], r["seed"]) for r in results] == [(name, 0), (name, 2), (f"{name}+net.L=16", 41)]
-    assert len(problems) == 3 and "run1/result.json" in problems[0] and "--force" in problems[0]
-    assert "T2-ZINC-GCN-L4.json as it is now (net.hidden_dim: 8 -> 145)" in problems[0]
-    assert "gone: 1 -> None" in problems[1]
+    assert len(problems) == 3 and "run1/result.json" in problems[0] and "run it again" in problems[0]
+    assert f"changed since, this would be {name}+net.hidden_dim=8 now" in problems[0]
+    assert f"this would be {name}+gone=1 now" in problems[1] and f"would be {name}+net.L=16 now" in problems[2]
     table.main(["table2_ZINC", "--out_dir", str(tmp_path)])
     printed = capsys.readouterr()
-    assert "2 of 4" in printed.out and "net.hidden_dim: 8 -> 145" in printed.err
+    assert "2 of 4" in printed.out and "left out: a result of T2-ZINC-GCN-L4 (" in printed.err
+
+
+def test_results_on_an_older_version_of_the_data_are_named_and_left_out(tmp_path):
+    def on(version, seed, finished):
+        data = {"name": "CSL", "hash": version}
+        return result("T3-CSL-GCN-LapPE-L4", seed, 90.0, dataset=data, finished=finished)
+
+    save(tmp_path, on("old", 1, "2025-01-01"), on("old", 2, "2025-01-02"), on("new", 3, "2025-01-03"))
+    results, (problem,) = read_results([tmp_path])
+    assert [r["seed"] for r in results] == [3]
+    assert problem.startswith("2 results of T3-CSL-GCN-LapPE-L4") and "another version of the dataset" in problem
+
+
+def test_a_row_taken_out_of_its_script_keeps_its_place(tmp_path, monkeypatch):
+    """Comments and spaces are bash's own: what stands behind # is not there."""
+    for folder in ("configs", "paper_tables"):
+        (tmp_path / folder).symlink_to(table.ROOT / folder)
+    text = (table.ROOT / "script_reproduce/table3.sh").read_text()
+    text = text.replace("row T3-CSL-GIN-LapPE-L4\n", "# row T3-CSL-GIN-LapPE-L4\n")
+    text = text.replace("row T3-CSL-GCN-LapPE-L4\n", "  row T3-CSL-GCN-LapPE-L4  # the slow one\n")
+    (tmp_path / "script_reproduce").mkdir()
+    (tmp_path / "script_reproduce/table3.sh").write_text(text)
+    monkeypatch.setattr(table, "ROOT", tmp_path)
+    monkeypatch.setattr(table, "script_seeds", table.script_seeds.__wrapped__)
+    assert "T3-CSL-GIN-LapPE-L4" not in table.script_seeds() and len(table.script_seeds()["T3-CSL-GCN-LapPE-L4"]) == 20
+    rows = make_table("table3", [result("T3-CSL-GIN-LapPE-L4", 41, 99.0)])
+    assert row_of(rows, "T3-CSL-GIN-LapPE-L4")[14] == "1 of 100"
+
+
+def test_a_row_of_your_own_needs_no_place_in_a_table(tmp_path, monkeypatch):
+    content = json.loads((table.ROOT / "configs/CSL/T3-CSL-GCN-LapPE-L4.json").read_text())
+    del content["row"]
+    (tmp_path / "configs/CSL").mkdir(parents=True)
+    (tmp_path / "configs/CSL/mine.json").write_text(json.dumps(content))
+    monkeypatch.setattr(table, "ROOT", tmp_path)
+    assert table.config_files() == {}
+
+
+def test_a_line_without_a_deviation():
+    lines = {line["row_id"]: table.printed(line) for line in table.printed_lines("table2_TSP")}
+    assert lines["T2-TSP-kNN-heuristic"] == "0.693" and "±" in lines["T2-TSP-GCN-L4"]
+
+
+def test_what_is_printed_is_the_table_alone(tmp_path, child_env):
+    """dgl has something to say when it is not told its backend, and writes it down in the home folder."""
+    env = {key: value for key, value in child_env.items() if key != "DGLBACKEND"} | {"DGLDEFAULTDIR": str(tmp_path)}
+    words = [sys.executable, "-m", "train.table", "table3", "--format", "csv", "--out_dir", "results"]
+    done = subprocess.run(words, cwd=table.ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("row,") and not list(tmp_path.iterdir())
 
 
 def test_of_two_copies_of_a_run_the_newer_counts(tmp_path):
@@ -195,8 +254,24 @@ def test_formats(tmp_path, capsys, form):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("table9", "no such table"), ("zinc", "Known: table2_CIFAR10"), ("table3_ZINC", "no dataset")]
+    ("name", "message"),
+    [
+        ("table9", "no such table"),
+        ("table1", "table1: no such table"),
+        ("zinc", "Known: table2_CIFAR10"),
+        ("table3_ZINC", "no dataset"),
+    ],
 )
 def test_unknown_tables(name, message):
     with pytest.raises(SystemExit, match=message):
         table.main([name])
+
+
+def test_options_that_would_do_nothing_are_refused(tmp_path, capsys):
+    for words, message in (
+        (["table3", "--out_dir", str(tmp_path / "resutls")], "resutls: no such folder"),
+        (["brec_table2", "--dataset", "ZINC", "--out_dir", str(tmp_path)], "--dataset ZINC: the tables of BREC"),
+    ):
+        with pytest.raises(SystemExit):
+            table.main(words)
+        assert message in capsys.readouterr().err
