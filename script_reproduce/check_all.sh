@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # QUICK=1 for every script of this folder, one after the other: does everything work here? Ends with a line for each script, and with
-# an error if one failed. Nothing of your own runs is touched: all goes into a folder of its own (OUT, or out/check).
+# an error if one failed. Nothing of your own runs is touched: all goes into a folder of its own (out/check, made anew each time, or
+# OUT, where only what is missing is run).
 #
 # Data that is not at hand is downloaded, as always. Where that cannot be, name what to use in its place, for example
 #   ZINC=ZINC-redrawn COLLAB=COLLAB-own TSP=TSP-small CIFAR10=CIFAR10-4k bash script_reproduce/check_all.sh
 # A part of the scripts: bash script_reproduce/check_all.sh table3 table6
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [ -z "${OUT:-}" ]; then rm -rf "$here/../out/check"; fi
 export QUICK=1 OUT=${OUT:-$here/../out/check}
 mkdir -p "$OUT/logs"
 names=("$@")

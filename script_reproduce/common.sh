@@ -38,6 +38,7 @@ run_table() {
   local options=()
   if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); fi
   if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folder+=/quick; fi
+  if [ ! -d "$folder" ]; then return "$status"; fi # it could not be made
   .venv/bin/python -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "$folder"
   return "$status"
 }

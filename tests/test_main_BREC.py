@@ -142,6 +142,10 @@ def test_an_interrupted_run_asks_only_for_what_is_missing(standin, tmp_path, mon
     assert only_result(tmp_path / "stopped")["metrics"] == only_result(tmp_path / "whole")["metrics"]
     main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
     assert len(asked) == 8  # a finished run is not run again
+    log.write_text(log.read_text().replace(json.loads(before.splitlines()[0])["dataset"], "of before", 1))
+    log.with_name("result.json").unlink()
+    with pytest.raises(RunError, match=r"pairs\.jsonl was made on another version of the dataset.*--force"):
+        main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
 
 
 KILLED_ONCE = f"""

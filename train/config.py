@@ -354,9 +354,9 @@ def changed_keys(old, new, prefix=""):
     """{'net.L': 8} for the keys in which two identities differ."""
     changed = {}
     for key in old | new:
-        value = new.get(key)
-        if isinstance(value, dict):
-            changed |= changed_keys(old.get(key, {}), value, f"{prefix}{key}.")
-        elif old.get(key) != value:
+        before, value = old.get(key), new.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            changed |= changed_keys(before, value, f"{prefix}{key}.")
+        elif before != value:
             changed[prefix + key] = value
     return changed

@@ -40,7 +40,10 @@ def compare_pairs(dataset, judge, run, config, summarise, params=None):
         if (result := run.finished_on(dataset.store.hash)) is not None:
             return result
         path = run.path / LOG
-        done = {line["pair"] for line in repaired_log(path)}
+        begun = repaired_log(path)
+        if any(line.get("dataset", dataset.store.hash) != dataset.store.hash for line in begun):
+            raise RunError(f"{path} was made on another version of the dataset: start this run again with --force")
+        done = {line["pair"] for line in begun}
         left = [i for i in range(len(dataset)) if int(dataset.indices[i]) not in done]
         label = f"{run.name} seed {run.seed}" if run.progress else None
         workers = config.workers or torch.get_num_threads()
@@ -58,7 +61,7 @@ def ask(judge, path, i):
     answer = judge(i)
     seconds = round(time.process_time() - start, 3)
     line = {"pair": pair.index, "category": pair.category, "part": pair.part, **answer, "seconds": seconds}
-    append_line(path, line)
+    append_line(path, line | {"dataset": judge.dataset.store.hash})
 
 
 def append_line(path, line):

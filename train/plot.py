@@ -112,6 +112,8 @@ def main(argv=None):
     from matplotlib.figure import Figure
 
     if arguments.kind == "curves":
+        if arguments.dataset or arguments.out_dir != parser.get_default("out_dir"):
+            parser.error("curves: --dataset and --out_dir are of tables; name the folders of the runs themselves")
         figure = Figure(figsize=(10, 4), layout="constrained")
         draw_curves(figure, read_curves(arguments.what))
     else:

@@ -56,7 +56,8 @@ def make_jobs(rows, out, dataset=None, quick=False, **needed):
     jobs = []
     for row, seeds in rows:
         path, family = find_row(row)
-        main, content = importlib.import_module(f"main_{family}"), read_config(path)
+        content, schema_of = read_config(path), family_schema(family)
+        datasets = importlib.import_module(f"main_{family}").DATASETS
         changed = ({"dataset": dataset} if dataset else {}) | (quick_changes(content) if quick else {})
         more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
         if (entry := CATALOGUE.get(content.get("dataset"))) is None:
@@ -68,9 +69,7 @@ def make_jobs(rows, out, dataset=None, quick=False, **needed):
         more += ["--folds", str(folds).replace(" ", "")] if n_folds > 1 else []
         for place, seed in enumerate(seeds[: 1 if quick else None]):
             words = ["--config", str(path), "--seed", str(seed), *more]
-            config = parse_config(
-                [*words, "--out_dir", str(out)], family, main.DATASETS, default="", schema_of=family_schema(family)
-            )
+            config = parse_config([*words, "--out_dir", str(out)], family, datasets, default="", schema_of=schema_of)
             results = [config.run(fold).path.relative_to(out) / "result.json" for fold in folds]
             command = (str(ROOT / f"main_{family}.py"), *words, "--out_dir", OUT)
             folder = str(results[0].parent.parent)

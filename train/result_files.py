@@ -7,7 +7,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from train.config import ROOT, changed_keys, completed, family_schema, identity, read_config, validate
+from train.config import ROOT, ConfigError, changed_keys, completed, family_schema, identity, read_config, validate
 from train.files import RunError, read_json
 from train.naming import run_name
 from train.results import is_result
@@ -28,7 +28,11 @@ def read_results(folders):
         if not is_result(result):
             problems.append(f"{path}: not a result of this project")
             continue
-        if reason := outdated(result):
+        try:
+            reason = outdated(result)
+        except (ConfigError, ImportError) as error:
+            reason = f"its row cannot be read ({error})"
+        if reason:
             unfit[result["name"], reason].append(path)
             continue
         key = (result["name"], result["seed"], result["fold"])
@@ -38,7 +42,8 @@ def read_results(folders):
     kept = one_version_of_the_data(results.values(), unfit)
     for (name, reason), paths in unfit.items():
         n = f"{len(paths)} results" if len(paths) > 1 else "a result"
-        problems.append(f"{n} of {name} ({paths[0]}): {reason}. Move what was run of it away and run it again")
+        places = ", ".join(map(str, paths[:3])) + ", ..." * (len(paths) > 3)
+        problems.append(f"{n} of {name}: {reason}. Move what was run away and run it again: {places}")
     return kept, problems
 
 
@@ -72,7 +77,14 @@ def outdated(result):
 @cache
 def row_files():
     """{row: its configuration file}"""
-    return {path.stem: path for path in sorted((ROOT / "configs").glob("*/*.json"))}
+    files = {}
+    for path in sorted((ROOT / "configs").glob("*/*.json")):
+        if path.stem in files:
+            raise ConfigError(
+                f"{path}: {files[path.stem]} has the same name; rename one, results are kept by this name"
+            )
+        files[path.stem] = path
+    return files
 
 
 @cache

@@ -21,9 +21,17 @@ def is_result(content):
     """Whether the content of a file is a result in our format; one that ended well has the numbers that it was selected by."""
     if not isinstance(content, dict) or not KEYS.issubset(content) or content["format"] != FORMAT:
         return False
-    if not isinstance(content["name"], str) or not isinstance(content["dataset"], dict):
-        return False
-    if not isinstance(content["config"], dict) or "seed" not in content["config"]:
+    types = {
+        "name": str,
+        "seed": int,
+        "fold": int,
+        "status": str,
+        "select": str,
+        "config": dict,
+        "dataset": dict,
+        "finished": str,
+    }
+    if not all(isinstance(content.get(key, kind()), kind) for key, kind in types.items()):
         return False
     return content["status"] != "ok" or (
         isinstance(content["metrics"], dict) and content["select"] in content["metrics"]

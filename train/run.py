@@ -7,6 +7,7 @@ import json
 import os
 import zipfile
 from contextlib import contextmanager
+from itertools import count
 
 import filelock
 import torch
@@ -59,8 +60,7 @@ class Run:
         """--force: the old files stay, in a folder of their own."""
         old = [p for p in self.path.iterdir() if p.name != ".lock" and not p.name.startswith("replaced-")]
         if old:
-            number = 1 + max((int(p.name.split("-")[1]) for p in self.path.glob("replaced-*")), default=0)
-            aside = self.path / f"replaced-{number}"
+            aside = next(p for n in count(1) if not (p := self.path / f"replaced-{n}").exists())
             aside.mkdir()
             for p in sorted(old, key=lambda p: p.name == "config.json"):  # last: what is left still says whose it is
                 p.rename(aside / p.name)
@@ -81,6 +81,9 @@ class Run:
                     f"{self.path} holds a run of another configuration ({differences(old, self.identity)}): "
                     "choose another --out_dir, or move the old run aside with --force (or its folder, by hand)"
                 )
+        if result is not None and any(result[key] != getattr(self, key) for key in ("name", "seed", "fold")):
+            of = f"{result['name']}, seed {result['seed']}, fold {result['fold']}"
+            raise RunError(f"{self.path / 'result.json'} is of another run ({of}): move it to its own folder, or away")
         if written is None:
             write_json(self.path / "config.json", {"identity": self.identity, "config": self.config})
 

@@ -171,24 +171,23 @@ def seeds_of(path):
 
 
 def runs_of(line, files):
-    """(row, configurations, seeds) of a line of the table. Table 6 has a line for each seed, "seed 1" and "seed 2"."""
+    """(configurations, seeds) of a line of the table. Table 6 has a line for each seed, "seed 1" and "seed 2"."""
     row, number = re.fullmatch(r"(.*?)(?:-seed([12]))?", line["row_id"]).groups()
     paths = files.get(row, [])
     seeds = seeds_of(paths[0]) if paths else []
-    return row, paths, [seeds[int(number) - 1]] if number and seeds else seeds
+    return paths, [seeds[int(number) - 1]] if number and seeds else seeds
 
 
 def results_of(line, results, files, suffix=""):
     """The results that belong to a line of the table; `suffix` is what the name of a changed configuration ends with."""
-    row, paths, seeds = runs_of(line, files)
+    paths, seeds = runs_of(line, files)
     names = {path.stem + suffix for path in paths}
-    found = [r for r in results if r["name"] in names and (suffix or r["row"] == row)]
-    return [r for r in found if len(seeds) != 1 or r["seed"] in seeds]
+    return [r for r in results if r["name"] in names and (len(seeds) != 1 or r["seed"] in seeds)]
 
 
 def n_runs_of(line, files):
     """How many scores the paper's mean and s.d. are of: models that share the line, seeds, folds."""
-    _, paths, seeds = runs_of(line, files)
+    paths, seeds = runs_of(line, files)
     return len(paths) * len(seeds) * CATALOGUE[line["dataset"]].n_folds
 
 

@@ -200,7 +200,7 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
     run = run_in(tmp_path)
     fit(*toy(tmp_path), run)
     other = run_in(tmp_path, "--net.L", "8")
-    other.path = run.path
+    other.path, other.name = run.path, run.name
     refused = pytest.raises(RunError, match=r"another configuration \(net\.L: 4 -> 8\).*--force")
     with refused:
         fit(*toy(tmp_path), other)
@@ -213,6 +213,9 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
         fit(*toy(tmp_path), other)
     (run.path / "config.json").unlink()
     assert fit(*toy(tmp_path), run) == run.result
+    write_json(run.path / "result.json", run.result | {"fold": 3})
+    with pytest.raises(RunError, match=r"result\.json is of another run \(.*fold 3\): move it"):
+        fit(*toy(tmp_path), run)
     (run.path / "result.json").write_text("{}")
     with pytest.raises(RunError, match=r"result\.json is not a result of this project: move it away"):
         fit(*toy(tmp_path), run)
@@ -229,17 +232,22 @@ def test_a_result_on_another_version_of_the_data_is_refused(tmp_path):
 def test_old_runs_are_moved_aside_with_what_says_whose_they_are_last(tmp_path, monkeypatch):
     run = run_in(tmp_path)
     fit(*toy(tmp_path), run)
-    moved, rename = [], type(run.path).rename
+    kind, moved = type(run.path), []
+    rename, iterdir = kind.rename, kind.iterdir
 
     def note(path, target):
         moved.append(path.name)
         return rename(path, target)
 
-    monkeypatch.setattr(type(run.path), "rename", note)
-    (run.path / "replaced-2").mkdir()
+    monkeypatch.setattr(kind, "rename", note)
+    monkeypatch.setattr(
+        kind, "iterdir", lambda path: iter(sorted(iterdir(path), key=lambda p: p.name != "config.json"))
+    )
+    for name in ("replaced-1", "replaced-by-hand"):
+        (run.path / name).mkdir()
     run.force = True
     fit(*toy(tmp_path), run)
-    assert moved[-1] == "config.json" and len(moved) > 3 and (run.path / "replaced-3/result.json").exists()
+    assert moved[-1] == "config.json" and len(moved) > 3 and (run.path / "replaced-2/result.json").exists()
 
 
 def test_a_key_that_is_newer_than_the_run_is_no_other_configuration(tmp_path):

@@ -103,11 +103,11 @@ def test_formats_from_files(tmp_path, capsys, form):
         assert len({len(line) for line in lines}) == 1 and len(lines) == 1 + 23 + 9
 
 
-def test_unknown_tables_are_named():
+def test_unknown_tables_are_named(tmp_path):
     with pytest.raises(SystemExit, match=r"brec_table5: no such table. Known: brec_table2"):
-        table.main(["brec_table5"])
+        table.main(["brec_table5", "--out_dir", str(tmp_path)])
     with pytest.raises(SystemExit, match="brec_table4"):
-        table.main(["zinc"])
+        table.main(["zinc", "--out_dir", str(tmp_path)])
 
 
 def test_the_report_of_a_run():

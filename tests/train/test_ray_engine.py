@@ -118,7 +118,7 @@ def test_a_node_dies_and_every_run_finishes_once(cluster, engine_of, tmp_path):
 
 
 def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path, monkeypatch, capsys):
-    finished = steps(tmp_path, "finished", cpus=10_000)
+    finished = steps(tmp_path, "finished", cpus=10_000, gpus=10_000)
     program = (
         "import os; print('oh', os.environ['GNN_ANYTHING'], os.environ.get('GNN_CORES') != '77'); raise SystemExit(3)"
     )
@@ -143,7 +143,9 @@ def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path, monkeypatc
     monkeypatch.setenv("GNN_CORES", "77")  # of this machine: it means nothing on another
     state = runs.run([finished, failing, absent, full, busy], release_when_the_rest_is_done)
     assert state.skipped == ["finished"] and state.done == ["busy"] and traces(tmp_path)["busy"] == [0]
-    assert "CPUS=10000: no machine of the cluster has so many cores" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "CPUS=10000: no machine of the cluster has so many cores" in printed
+    assert "GPUS=10000: no machine of the cluster has so many GPUs" in printed
     assert "exit code 3" in state.failed["failing"] and "oh anything True" in state.failed["failing"]
     assert "full/metrics.jsonl: Is a directory" in state.failed["full"] and runs.under_way == 0
     assert not (tmp_path / "full/checkpoint.pt").exists()  # it would be ahead of the log

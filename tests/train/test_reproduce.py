@@ -82,6 +82,13 @@ def test_a_dataset_that_the_catalogue_does_not_have(tmp_path, monkeypatch):
         make_jobs([("mine", [41])], tmp_path)
 
 
+def test_a_family_without_a_main_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "row_files", lambda: {"mine": ROOT / "configs/Mine/mine.json"})
+    monkeypatch.setattr(module, "read_config", lambda path: {"dataset": "CSL"})
+    with pytest.raises(SystemExit, match=r"there is no main_Mine\.py to run its rows"):
+        make_jobs([("mine", [41])], tmp_path)
+
+
 def test_the_first_seed_of_every_row_comes_first(tmp_path):
     jobs = make_jobs([("T3-CSL-GCN-LapPE-L4", [41, 95]), ("T3-CSL-MLP-LapPE-L4", [41, 95, 12])], tmp_path)
     short = [(job.name.split("-")[2], int(job.name.split()[-1])) for job in jobs]
@@ -123,6 +130,7 @@ def test_a_signal_stops_in_order_under_an_engine_that_sets_handlers_too(monkeypa
             return True
 
         def start(self, job):
+            assert (job.cpus, job.gpus) == (2, 3)
             os.kill(os.getpid(), signal.SIGTERM)  # also now it is noticed, and the run is known and can be stopped
             return "run"
 
@@ -135,7 +143,8 @@ def test_a_signal_stops_in_order_under_an_engine_that_sets_handlers_too(monkeypa
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.setattr(module, "make_engine", Signalled)
     monkeypatch.setattr("sys.stdin", io.StringIO("T3-CSL-MLP-LapPE-L4 41\n"))
-    monkeypatch.setenv("OUT", str(tmp_path))
+    for name, value in (("OUT", str(tmp_path)), ("CPUS", "2"), ("GPUS", "3")):
+        monkeypatch.setenv(name, value)
     try:
         assert module.main(["table3"]) == 130 and "the same command goes on" in capsys.readouterr().err
     finally:

@@ -85,8 +85,10 @@ def test_learning_curves(tmp_path):
         plot.main(["curves", str(tmp_path / "nowhere"), "--save", str(tmp_path / "d.png")])
     with pytest.raises(SystemExit):
         plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.gif")])
-    with pytest.raises(SystemExit):
-        plot.main(["table", "table3", "table6", "--save", str(tmp_path / "c.png")])
+    for words in (["table", "table3", "table6"], ["curves", str(tmp_path), "--dataset", "ZINC-redrawn"]):
+        with pytest.raises(SystemExit):
+            plot.main([*words, "--save", str(tmp_path / "d.png")])
+    assert not (tmp_path / "d.png").exists()
     before = tmp_path / "before/ROW/seed_1/fold_0"
     before.mkdir(parents=True)
     (before / "metrics.jsonl").write_text(json.dumps(lines[0]) + "\n" + json.dumps(lines[1])[:20])  # being written

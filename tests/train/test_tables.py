@@ -9,8 +9,8 @@ import sys
 import pytest
 from scipy.stats import ttest_ind
 
-from train import table
-from train.config import family_schema, identity, read_config, validate
+from train import result_files, table
+from train.config import ConfigError, family_schema, identity, read_config, validate
 from train.reproduce import find_row
 from train.result_files import read_results
 from train.table import agreement, make_table, marks
@@ -150,11 +150,15 @@ def test_foreign_and_damaged_files_are_named_and_left_out(tmp_path, capsys):
     (tmp_path / "quick/a/result.json").write_text(json.dumps(result("T3-CSL-GCN-LapPE-L4", 2, 0.0)))
     results, problems = read_results([tmp_path])
     assert len(results) == 1 and len(problems) == 3
-    for i, change in enumerate(({"config": {}}, {"config": None}, {"name": None}, {"name": "a**b"}, {"dataset": "x"})):
+    foreign = (
+        {"config": {}}, {"config": None}, {"config": {"net": 1, "dataset": {"x": 1}}}, {"name": None}, {"dataset": "x"},
+        {"seed": [1]}, {"select": [1]}, {"finished": 5},
+    )  # fmt: skip
+    for i, change in enumerate((*foreign, {"name": "a**b"})):
         save(tmp_path / f"foreign{i}", result("T3-CSL-GCN-LapPE-L4", 4, 100.0) | change)
     (tmp_path / "folder/result.json").mkdir(parents=True)
     results, problems = read_results([tmp_path])
-    assert [r["name"] for r in results] == ["a**b", "T3-CSL-GCN-LapPE-L4"] and len(problems) == 8
+    assert [r["name"] for r in results] == ["a**b", "T3-CSL-GCN-LapPE-L4"] and len(problems) == 3 + len(foreign) + 1
     assert table.main(["table3", "--out_dir", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "1 of 100" in printed.out and "bad/result.json: not readable" in printed.err
@@ -180,7 +184,7 @@ def test_results_of_a_row_that_was_changed_since_are_named_and_left_out(tmp_path
     assert f"this would be {name}+gone=1 now" in problems[1] and f"would be {name}+net.L=16 now" in problems[2]
     table.main(["table2_ZINC", "--out_dir", str(tmp_path)])
     printed = capsys.readouterr()
-    assert "2 of 4" in printed.out and "left out: a result of T2-ZINC-GCN-L4 (" in printed.err
+    assert "2 of 4" in printed.out and "left out: a result of T2-ZINC-GCN-L4: " in printed.err
 
 
 def test_results_on_an_older_version_of_the_data_are_named_and_left_out(tmp_path):
@@ -192,6 +196,25 @@ def test_results_on_an_older_version_of_the_data_are_named_and_left_out(tmp_path
     results, (problem,) = read_results([tmp_path])
     assert [r["seed"] for r in results] == [3]
     assert problem.startswith("2 results of T3-CSL-GCN-LapPE-L4") and "another version of the dataset" in problem
+
+
+def test_a_row_that_cannot_be_read_ends_no_table(tmp_path, monkeypatch):
+    def broken(stem):
+        raise ConfigError(f"{stem}.json: not a JSON file")
+
+    save(tmp_path, result("T3-CSL-GCN-LapPE-L4", 41, 90.0))
+    monkeypatch.setattr(result_files, "row_now", broken)
+    results, (problem,) = read_results([tmp_path])
+    assert results == [] and "its row cannot be read (T3-CSL-GCN-LapPE-L4.json: not a JSON file)" in problem
+
+
+def test_two_rows_of_one_name_are_refused(tmp_path, monkeypatch):
+    for family in ("CSL", "Mine"):
+        (tmp_path / "configs" / family).mkdir(parents=True)
+        (tmp_path / "configs" / family / "GCN.json").touch()
+    monkeypatch.setattr(result_files, "ROOT", tmp_path)
+    with pytest.raises(ConfigError, match=r"Mine/GCN\.json: .*CSL/GCN\.json has the same name"):
+        result_files.row_files.__wrapped__()
 
 
 def test_a_row_taken_out_of_its_script_keeps_its_place(tmp_path, monkeypatch):
@@ -262,9 +285,9 @@ def test_formats(tmp_path, capsys, form):
         ("table3_ZINC", "no dataset"),
     ],
 )
-def test_unknown_tables(name, message):
+def test_unknown_tables(tmp_path, name, message):
     with pytest.raises(SystemExit, match=message):
-        table.main([name])
+        table.main([name, "--out_dir", str(tmp_path)])
 
 
 def test_options_that_would_do_nothing_are_refused(tmp_path, capsys):
