@@ -72,11 +72,9 @@ class Run:
         written, result = read_json(self.path / "config.json"), self.result
         if result is not None and not is_result(result):
             raise RunError(f"{self.path / 'result.json'} is not a result of this project: move it away")
-        for stored in (
-            written and written["identity"],
-            result and result["config"],
-        ):  # a result may have been copied here
-            if stored is not None and (old := self.complete(stored)) != self.identity:
+        stored = [written and written["identity"], result and result["config"]]  # a result may have been copied here
+        for old in map(self.complete, filter(None, stored)):
+            if old != self.identity:
                 raise RunError(
                     f"{self.path} holds a run of another configuration ({differences(old, self.identity)}): "
                     "choose another --out_dir, or move the old run aside with --force (or its folder, by hand)"
