@@ -224,6 +224,7 @@ def test_a_row_taken_out_of_its_script_keeps_its_place(tmp_path, monkeypatch):
     text = (table.ROOT / "script_reproduce/table3.sh").read_text()
     text = text.replace("row T3-CSL-GIN-LapPE-L4\n", "# row T3-CSL-GIN-LapPE-L4\n")
     text = text.replace("row T3-CSL-GCN-LapPE-L4\n", "  row T3-CSL-GCN-LapPE-L4  # the slow one\n")
+    text = text.replace(" 16 17\n", " 16 17  # 20 of them\n")
     (tmp_path / "script_reproduce").mkdir()
     (tmp_path / "script_reproduce/table3.sh").write_text(text)
     monkeypatch.setattr(table, "ROOT", tmp_path)
