@@ -11,7 +11,7 @@ from statistics import fmean
 
 from data.catalogue import CATALOGUE
 from train.naming import run_name
-from train.pair_table import make_pair_table
+from train.pair_table import file_of, make_pair_table
 from train.result_files import read_results
 from train.table import (
     as_markdown,
@@ -21,7 +21,7 @@ from train.table import (
     n_runs_of,
     printed_lines,
     results_of,
-    script_seeds,
+    seeds_of,
     whole_table,
 )
 
@@ -93,7 +93,8 @@ def pair_overview(name, results):
     """The cells of one table of BREC, of the rows that have a configuration here."""
     _, header, rows = make_pair_table(name, results)
     rows = [dict(zip(header, row, strict=True)) for row in rows]
-    n_seeds = {row["row"]: len(asked_seeds(row["row"])) for row in rows}
+    files = config_files("brec")
+    n_seeds = {row["row"]: len(seeds_of(path)) if (path := file_of(row["row"], files)) else 0 for row in rows}
     planned = [row for row in n_seeds if n_seeds[row]]
     ours = [row for row in rows if row["Total, ours"] != "-"]
     hours = sum(float(row["minutes a seed"]) / 60 * n_seeds[row["row"]] for row in ours)
@@ -106,11 +107,6 @@ def pair_overview(name, results):
         f"[{sum(int(row['seeds'].split()[0]) for row in ours)} runs of {len(ours)} rows](../results/{name}.md)",
         f"{sum(row['agrees'] == 'yes' for row in ours)} of {sum(row['agrees'] != '-' for row in ours)}",
     )
-
-
-def asked_seeds(row):
-    """The seeds of a row of BREC. N_1 and N_2 of Table 3 are those of Table 2."""
-    return script_seeds().get(row) or script_seeds().get(row.replace("T3-", "T2-"), [])
 
 
 def gpu_hours(lines, files):
