@@ -152,7 +152,7 @@ def test_foreign_and_damaged_files_are_named_and_left_out(tmp_path, capsys):
     assert len(results) == 1 and len(problems) == 3
     foreign = (
         {"config": {}}, {"config": None}, {"config": {"net": 1, "dataset": {"x": 1}}}, {"name": None}, {"dataset": "x"},
-        {"seed": [1]}, {"select": [1]}, {"finished": 5},
+        {"seed": [1]}, {"select": [1]}, {"finished": 5}, {"format": 2},
     )  # fmt: skip
     for i, change in enumerate((*foreign, {"name": "a**b"})):
         save(tmp_path / f"foreign{i}", result("T3-CSL-GCN-LapPE-L4", 4, 100.0) | change)
