@@ -144,6 +144,10 @@ class Engine:
 
     gpus = 0  # of all machines together
 
+    def began(self, handle):
+        """Whether a job that was started is at work, and not in a queue for a machine."""
+        return True
+
     def close(self):
         """Give back what the engine holds."""
 
@@ -199,7 +203,6 @@ class Engine:
             except Exception as error:  # its function found no command, or its folder cannot be written
                 state.failed[job.name] = f"not started: {type(error).__name__}: {error}"
                 continue
-            state.running.append(job.name)
             if not self.room():
                 return
 
@@ -211,9 +214,12 @@ class Engine:
             except RunError as error:
                 code, reason = 1, str(error)
             if code is None:
+                if self.began(handle) and name not in state.running:
+                    state.running.append(name)
                 continue
             del running[name]
-            state.running.remove(name)
+            if name in state.running:
+                state.running.remove(name)
             if code in (BUSY, LOST):
                 if job.done():
                     state.skipped.append(name)

@@ -78,6 +78,9 @@ class RayEngine(Engine):
                 return 1
         return code
 
+    def began(self, run):
+        return run.began
+
     def stop(self, runs):
         """End the runs and wait until their machines have tidied up, a minute at most."""
         streams = [run.stream for run in runs if run.stream is not None]
@@ -120,6 +123,7 @@ class RayRun:
 
     def __init__(self, job):
         self.job, self.locks, self.stream, self.code = job, [], None, None
+        self.began = False  # a machine has taken it: the first message has come
         try:
             for folder in dict.fromkeys(path.parent for path in job.paths):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +146,7 @@ class RayRun:
             key: value for key, value in os.environ.items() if key.startswith(PASSED_ON) and key != NOT_PASSED_ON
         }
         environment.setdefault("OMP_NUM_THREADS", str(job.cpus))
-        return task.remote(job.words(), job.folder, read_files(job.out / job.folder), environment, SYNC)
+        return task.remote(job.words(), job.out, job.folder, read_files(job.out / job.folder), environment, SYNC)
 
     def poll(self):
         """Write what has arrived; None while the job is under way, then its exit code, or LOST. RunError if it cannot be written:
@@ -167,6 +171,7 @@ class RayRun:
         return self.code
 
     def receive(self, message):
+        self.began = True
         files, code = message
         for name in in_order(files):
             path = self.job.out / self.job.folder / name
@@ -195,11 +200,20 @@ class RayRun:
         self.locks = []
 
 
-def work(words, folder, files, environment, sync):
-    """On a machine of the cluster: run the command on a copy of its files, and yield (changed files, exit code or None)."""
+def work(words, out_of_driver, folder, files, environment, sync):
+    """On a machine of the cluster: run the command on a copy of its files, and yield (changed files, exit code or None), first
+    no files as a sign of life. Where the log names the folder of the copy, it is sent with that of the driver, where users look."""
     if words[0].endswith(".py") and not Path(words[0]).exists():
         raise FileNotFoundError(f"{words[0]} is not on this machine: {SAME_PATH}")
+    yield {}, None
     out = Path(tempfile.mkdtemp(prefix="gnn-run-"))
+
+    def changed_files():
+        changed = read_files(out / folder, sent)
+        if "log.txt" in changed:
+            changed["log.txt"] = changed["log.txt"].replace(os.fsencode(out), os.fsencode(out_of_driver))
+        return changed
+
     try:
         for name, content in files.items():
             (out / folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -211,9 +225,9 @@ def work(words, folder, files, environment, sync):
             while (code := process.poll()) is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(sync)
-                if changed := read_files(out / folder, sent):
+                if changed := changed_files():
                     yield changed, None
-            yield read_files(out / folder, sent), code
+            yield changed_files(), code
         finally:
             stop([process])
     finally:

@@ -89,12 +89,13 @@ def engine_of(monkeypatch):
 def test_a_node_dies_and_every_run_finishes_once(cluster, engine_of, tmp_path):
     jobs = [steps(tmp_path, f"j{i}") for i in range(4)]
     jobs.append(steps(tmp_path, "last", 2, needs=("j0", "j1", "j2", "j3")))
-    killed = []
+    killed, n_running = [], []
     (tmp_path / "closed").touch()
 
     runs = engine_of(address=cluster.address)
 
     def kill_when_both_work(state, force=False):
+        n_running.append(len(state.running))
         begun = [path.parent.name for path in tmp_path.glob("j*/checkpoint.pt") if path.read_text() == "5"]
         if len(begun) == 2 and not killed:
             killed.extend(begun)
@@ -104,6 +105,7 @@ def test_a_node_dies_and_every_run_finishes_once(cluster, engine_of, tmp_path):
 
     state = runs.run(jobs, kill_when_both_work)
     assert not state.failed and sorted(state.done) == ["j0", "j1", "j2", "j3", "last"] and killed
+    assert max(n_running) == 2 and not state.running  # four were handed to Ray, which has two cores
     (lost,) = (name for name, times in runs.lost.items() if times == 1)
     assert lost in killed and "NodeDiedError" in (tmp_path / lost / "log.txt").read_text()
     made = traces(tmp_path)
@@ -120,9 +122,10 @@ def test_a_node_dies_and_every_run_finishes_once(cluster, engine_of, tmp_path):
 def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path, monkeypatch, capsys):
     finished = steps(tmp_path, "finished", cpus=10_000, gpus=10_000)
     program = (
-        "import os; print('oh', os.environ['GNN_ANYTHING'], os.environ.get('GNN_CORES') != '77'); raise SystemExit(3)"
+        "import os, sys; print(sys.argv[1] + '/failing', os.path.exists(sys.argv[1])); "
+        "print('oh', os.environ['GNN_ANYTHING'], os.environ.get('GNN_CORES') != '77'); raise SystemExit(3)"
     )
-    failing = Job("failing", ("-c", program), tmp_path, "failing", ("failing/r", "failing/r2"))
+    failing = Job("failing", ("-c", program, OUT), tmp_path, "failing", ("failing/r", "failing/r2"))
     (tmp_path / "finished").mkdir()
     (tmp_path / "finished/result.json").write_text("{}")
     absent = Job("absent", (str(tmp_path / "main_absent.py"),), tmp_path, "absent", ("r2",))
@@ -147,6 +150,7 @@ def test_failures_busy_folders_and_finished_runs(engine_of, tmp_path, monkeypatc
     assert "CPUS=10000: no machine of the cluster has so many cores" in printed
     assert "GPUS=10000: no machine of the cluster has so many GPUs" in printed
     assert "exit code 3" in state.failed["failing"] and "oh anything True" in state.failed["failing"]
+    assert f"{tmp_path}/failing True" in state.failed["failing"]  # its folder here, not the one it worked in
     assert "full/metrics.jsonl: Is a directory" in state.failed["full"] and runs.under_way == 0
     assert not (tmp_path / "full/checkpoint.pt").exists()  # it would be ahead of the log
     assert "the project must be at the same path" in state.failed["absent"]
