@@ -6,14 +6,23 @@ python -m train.plot cost table3 --save cost.png             test metric against
 """
 
 import argparse
+import io
 import json
 import sys
 from pathlib import Path
 from statistics import fmean, pstdev
+from typing import NamedTuple
 
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+from train.files import RunError, write_atomic
 from train.naming import run_name
 from train.result_files import add_folders, read_results, report
-from train.table import config_files, number_pair, printed_lines, results_of, scores
+from train.table import config_files, number_pair, ours, printed_lines, results_of, scores
+
+MARKERS = "osD^"  # one for each ten colours
 
 
 def read_curves(folders):
@@ -48,8 +57,20 @@ def draw_curves(figure, runs):
         metric.legend(fontsize=6)
 
 
+class Point(NamedTuple):
+    """A row of a table: paper and ours are (mean, s.d.) of the test metric, or a text in their place: OOM, Diverged, nothing."""
+
+    row: str
+    dataset: str
+    metric: str
+    paper: tuple | str
+    ours: tuple | str
+    seconds: float | None  # an epoch
+    params: int | None
+
+
 def table_points(name, folders, dataset=None):
-    """[(row, paper (mean, sd) or None, ours (mean, sd) or None, seconds an epoch, parameters)]."""
+    """The points of a table, in its order."""
     results, problems = read_results(folders)
     report(problems)
     files, suffix = config_files(), run_name("", {"dataset": dataset} if dataset else {})
@@ -57,40 +78,75 @@ def table_points(name, folders, dataset=None):
     for line in printed_lines(name):
         found = results_of(line, results, files, suffix)
         values = scores(found, "test")
-        ours = (fmean(values), pstdev(values)) if values else None
-        times = [
-            r["epoch_time_s"] for r in found if r["epoch_time_s"]
-        ]  # not of runs that ended before, or had nothing to learn
-        seconds = fmean(times) if times else None
-        points.append((line["row_id"], number_pair(line), ours, seconds, found[0]["params"] if found else None))
-    return points, printed_lines(name)[0]["metric"]
+        # not of runs that ended before their first epoch, or had nothing to learn
+        times = [r["epoch_time_s"] for r in found if r["epoch_time_s"]]
+        points.append(
+            Point(
+                # T6-ENZYMES-GCN-L4-seed1 -> GCN-L4-seed1: table and dataset stand in the titles
+                line["row_id"].split("-", 2)[2],
+                line["dataset"] + (f" (ours: {dataset})" if dataset else ""),
+                line["metric"],
+                number_pair(line) or line["status"],
+                (fmean(values), pstdev(values)) if values else ours(found, values) if found else "",
+                fmean(times) if times else None,
+                found[0]["params"] if found else None,
+            )
+        )
+    return points
 
 
-def draw_table(figure, points, metric):
-    axes = figure.subplots()
-    for k, (_, paper, ours, *_) in enumerate(points):
-        for values, shift, colour, label in ((paper, 0.15, "0.5", "paper"), (ours, -0.15, "C0", "ours")):
-            if values is not None:
-                axes.errorbar(
-                    values[0], -k + shift, xerr=values[1], fmt="o", color=colour, capsize=2, markersize=4, label=label
-                )
-    axes.set_yticks([-k for k in range(len(points))], [row for row, *_ in points], fontsize=7)
-    axes.set_xlabel(f"test {metric}")
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend(
-        *zip(*dict(zip(labels, zip(handles, labels, strict=True), strict=True)).values(), strict=True), fontsize=8
-    )
+def by_dataset(points):
+    """{dataset: its points}: numbers of different datasets do not belong on one axis."""
+    groups = {}
+    for point in points:
+        groups.setdefault(point.dataset, []).append(point)
+    return groups
 
 
-def draw_cost(figure, points, metric):
-    places = figure.subplots(1, 2)
-    for row, _, ours, *costs in points:
-        for axes, cost in zip(places, costs, strict=True):
-            if ours is not None and cost is not None:
-                axes.errorbar(cost, ours[0], yerr=ours[1], fmt="o", markersize=4, capsize=2)
-                axes.annotate(row, (cost, ours[0]), fontsize=6, xytext=(3, 3), textcoords="offset points")
-    for axes, name in zip(places, ("seconds an epoch", "parameters"), strict=True):
-        axes.set(xscale="log", xlabel=name, ylabel=f"test {metric}")
+def draw_table(figure, points):
+    groups = by_dataset(points)
+    heights = [len(group) + 1 for group in groups.values()]
+    panels = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights)[:, 0]
+    series = (("paper", "0.5", 0.15), ("ours", "C0", -0.15))
+    for axes, (dataset, group) in zip(panels, groups.items(), strict=True):
+        for k, point in enumerate(group):
+            for name, colour, shift in series:
+                value = getattr(point, name)
+                if isinstance(value, str):
+                    left = axes.get_yaxis_transform()  # x from the left edge, y in rows
+                    axes.text(0.01, -k + shift, value, transform=left, color=colour, fontsize=7, va="center")
+                else:
+                    mean, sd = value
+                    axes.errorbar(mean, -k + shift, xerr=sd, fmt="o", color=colour, capsize=2, markersize=4)
+        axes.set_yticks([-k for k in range(len(group))], [point.row for point in group], fontsize=7)
+        axes.set_ylim(-len(group) + 0.4, 0.6)
+        axes.set_title(f"{dataset}, test {group[0].metric}", fontsize=9, loc="left")
+        axes.grid(axis="x", color="0.9")
+        axes.set_axisbelow(True)
+    handles = [Line2D([], [], color=colour, marker="o", markersize=4, label=name) for name, colour, _ in series]
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, fontsize=8)
+
+
+def draw_cost(figure, points):
+    groups = by_dataset(points)
+    panels = figure.subplots(len(groups), 2, squeeze=False)
+    for places, (dataset, group) in zip(panels, groups.items(), strict=True):
+        for k, point in enumerate(group):
+            style = {"color": f"C{k % 10}", "fmt": MARKERS[k // 10 % len(MARKERS)], "markersize": 5, "capsize": 2}
+            for axes, cost in zip(places, (point.seconds, point.params), strict=True):
+                if cost is not None:
+                    axes.errorbar(cost, point.ours[0], yerr=point.ours[1], label=point.row, **style)
+        for axes, name in zip(places, ("seconds an epoch", "parameters"), strict=True):
+            axes.set(xlabel=name, ylabel=f"{dataset}, test {group[0].metric}")
+            low, high = axes.dataLim.intervalx
+            if 0 < 4 * low < high:  # a heuristic has no parameters
+                axes.set_xscale("log")
+                axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.xaxis.set_major_formatter(EngFormatter(sep="") if name == "parameters" else "{x:g}")
+            axes.grid(color="0.9")
+            axes.set_axisbelow(True)
+        places[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=7)
 
 
 def main(argv=None):
@@ -106,11 +162,6 @@ def main(argv=None):
     if arguments.save.suffix not in (".png", ".svg"):
         parser.error(f"--save {arguments.save}: expected a file ending in .png or .svg")
 
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib.figure import Figure
-
     if arguments.kind == "curves":
         if arguments.dataset or arguments.out_dir != parser.get_default("out_dir"):
             parser.error("curves: --dataset and --out_dir are of tables; name the folders of the runs themselves")
@@ -119,15 +170,23 @@ def main(argv=None):
     else:
         if len(arguments.what) > 1:
             parser.error(f"{' '.join(arguments.what)}: one table a picture")
-        points, metric = table_points(arguments.what[0], arguments.out_dir, arguments.dataset)
-        if arguments.kind == "cost" and all(ours is None for _, _, ours, *_ in points):
-            raise SystemExit(
-                f"{arguments.what[0]}: there is no result of it in {', '.join(map(str, arguments.out_dir))}"
-            )
-        height = 1.5 + 0.3 * len(points) if arguments.kind == "table" else 5
-        figure = Figure(figsize=(10, height), layout="constrained")
-        (draw_table if arguments.kind == "table" else draw_cost)(figure, points, metric)
-    figure.savefig(arguments.save, dpi=150)
+        points = table_points(arguments.what[0], arguments.out_dir, arguments.dataset)
+        if arguments.kind == "table":
+            figure = Figure(figsize=(10, 1.5 + 0.3 * len(points)), layout="constrained")
+            draw_table(figure, points)
+        else:
+            points = [point for point in points if isinstance(point.ours, tuple)]
+            if not points:
+                folders = ", ".join(map(str, arguments.out_dir))
+                raise SystemExit(f"{arguments.what[0]}: there is no result of it in {folders}")
+            figure = Figure(figsize=(11, 4 * len(by_dataset(points))), layout="constrained")
+            draw_cost(figure, points)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=arguments.save.suffix[1:], dpi=150)
+    try:
+        write_atomic(arguments.save, picture.getvalue())
+    except RunError as error:
+        raise SystemExit(str(error)) from None
     print(f"drawn: {arguments.save}")
     return 0
 

@@ -8,7 +8,7 @@ import scikit_posthocs
 from scipy.stats import wilcoxon
 
 from tests.train.test_tables import result
-from train import plot, significance
+from train import significance
 from train.significance import compare, holm, paired_p
 
 
@@ -63,34 +63,3 @@ def test_from_result_files(tmp_path, capsys):
     assert "no two rows have 6 runs in common" in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"python -m train\.table brec_table2"):
         significance.main(["brec_table2", "--out_dir", str(tmp_path)])
-    for kind in ("table", "cost"):
-        for ending in ("png", "svg"):
-            file = tmp_path / f"{kind}.{ending}"
-            assert plot.main([kind, "table3", "--out_dir", str(tmp_path), "--save", str(file)]) == 0
-            assert file.stat().st_size > 5000
-
-
-def test_learning_curves(tmp_path):
-    run = tmp_path / "ROW/seed_1/fold_0"
-    run.mkdir(parents=True)
-    lines = [
-        {"epoch": e, "train": {"loss": 1 / e, "accuracy": e}, "val": {"loss": 2 / e, "accuracy": e}} for e in (1, 2, 3)
-    ]
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (tmp_path / "ROW/seed_2/fold_0").mkdir(parents=True)
-    (tmp_path / "ROW/seed_2/fold_0/metrics.jsonl").touch()  # a run in its first epoch
-    assert plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.png")]) == 0
-    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(SystemExit, match=r"no metrics\.jsonl with an epoch there"):
-        plot.main(["curves", str(tmp_path / "nowhere"), "--save", str(tmp_path / "d.png")])
-    with pytest.raises(SystemExit):
-        plot.main(["curves", str(tmp_path), "--save", str(tmp_path / "c.gif")])
-    for words in (["table", "table3", "table6"], ["curves", str(tmp_path), "--dataset", "ZINC-redrawn"]):
-        with pytest.raises(SystemExit):
-            plot.main([*words, "--save", str(tmp_path / "d.png")])
-    assert not (tmp_path / "d.png").exists()
-    before = tmp_path / "before/ROW/seed_1/fold_0"
-    before.mkdir(parents=True)
-    (before / "metrics.jsonl").write_text(json.dumps(lines[0]) + "\n" + json.dumps(lines[1])[:20])  # being written
-    curves = plot.read_curves([tmp_path / "ROW", tmp_path / "before"])
-    assert [len(curve) for curve in curves.values()] == [3, 1] and len(curves) == 2
