@@ -41,9 +41,8 @@ class Idle(Engine):
         pass
 
 
-class Nothing(Job):
-    def done(self):
-        return self.name in DONE
+def idle(name, needs=()):
+    return Job(name, (), Path(), name, (name,), needs=needs, accepts=lambda path: str(path) in DONE)
 
 
 def nested(n_pairs, n_inner, n_outer=10, n_assess=3):
@@ -51,9 +50,9 @@ def nested(n_pairs, n_inner, n_outer=10, n_assess=3):
     for i in range(n_pairs):
         for fold in range(n_outer):
             inner = [f"{i}/{fold}/inner{k}" for k in range(n_inner)]
-            jobs += [Nothing(name, (), Path(), name, ()) for name in inner]
+            jobs += map(idle, inner)
             outer = [f"{i}/{fold}/assess{k}" for k in range(n_assess)]
-            jobs += [Nothing(name, (), Path(), name, (), needs=tuple(inner)) for name in outer]
+            jobs += [idle(name, needs=tuple(inner)) for name in outer]
     return jobs
 
 

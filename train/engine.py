@@ -6,6 +6,7 @@ any moment and started again, only what is missing is done.
 """
 
 import ctypes
+import math
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -57,31 +58,40 @@ class Job:
     def log(self):
         return self.out / self.folder / "log.txt"
 
+    def missing(self):
+        return [path for path in self.paths if not self.accepts(path)]
+
     def done(self):
-        return all(self.accepts(path) for path in self.paths)
+        return not self.missing()
 
     def words(self):
         return [str(word) for word in (self.command() if callable(self.command) else self.command)]
 
 
-@dataclass
 class State:
     """What has become of the jobs, by name."""
 
-    total: int
-    done: list = field(default_factory=list)
-    skipped: list = field(default_factory=list)
-    running: list = field(default_factory=list)
-    failed: dict = field(default_factory=dict)  # name -> the end of its log
-    started: float = field(default_factory=time.monotonic)
+    def __init__(self, jobs):
+        self.n_jobs, self.n_results = len(jobs), sum(len(job.results) for job in jobs)
+        self.missing = {job.name: job.missing() for job in jobs}  # at the start
+        self.skipped = [job.name for job in jobs if not self.missing[job.name]]
+        self.done, self.running, self.failed = [], [], {}  # failed: name -> the end of its log
+        self.started = time.monotonic()
 
     def line(self):
-        finished = len(self.done) + len(self.skipped)
-        left = self.total - finished - len(self.failed)
-        text = f"{finished} of {self.total} done, {len(self.running)} running, {len(self.failed)} failed"
-        if self.done and left:
-            seconds = (time.monotonic() - self.started) / len(self.done) * left
-            text += f", about {duration(seconds)} left"
+        ended = {*self.done, *self.skipped, *self.failed}
+        left = sum(len(paths) for name, paths in self.missing.items() if name not in ended)
+        made = sum(len(self.missing[name]) for name in self.done)
+        for name in self.running:
+            n = sum(path.exists() for path in self.missing[name])
+            left, made = left - n, made + n
+        lost = sum(len(self.missing[name]) for name in self.failed)
+        text = f"{len(self.done) + len(self.skipped)} of {self.n_jobs} done"
+        if self.n_results > self.n_jobs:
+            text += f" ({self.n_results - left - lost} of {self.n_results} results)"
+        text += f", {len(self.running)} running, {len(self.failed)} failed"
+        if made and left:
+            text += f", about {duration((time.monotonic() - self.started) / made * left)} left"
         return text
 
 
@@ -97,9 +107,13 @@ class Display:
 
     def __init__(self, name, stream=None):
         self.name, self.stream = name, stream or sys.stderr
-        self.terminal, self.last, self.shown = self.stream.isatty(), "", 0.0
+        self.terminal, self.last, self.shown = self.stream.isatty(), "", -math.inf
 
     def __call__(self, state, force=False):
+        now = time.monotonic()
+        if not force and now - self.shown < (1 if self.terminal else 60):
+            return
+        self.shown = now
         text = f"{self.name}: {state.line()}"
         if self.terminal:
             running = (
@@ -107,10 +121,9 @@ class Display:
             )
             width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be written over
             print("\r\x1b[2K" + f"{text}{running}"[:width], end="", file=self.stream, flush=True)
-        elif force or time.monotonic() - self.shown > 60:
-            if text != self.last:
-                print(text, file=self.stream, flush=True)
-            self.last, self.shown = text, time.monotonic()
+        elif text != self.last:
+            print(text, file=self.stream, flush=True)
+            self.last = text
 
     def close(self, state):
         self(state, force=True)
@@ -155,13 +168,8 @@ class Engine:
         """Do all jobs; returns the State. Ctrl-C or SIGTERM stops the running ones in order and raises
         KeyboardInterrupt."""
         check_names(jobs)
-        state = State(total=len(jobs))
-        waiting, running, later = [], {}, {}
-        for job in jobs:
-            if job.done():
-                state.skipped.append(job.name)
-            else:
-                waiting.append(job)
+        state = State(jobs)
+        waiting, running, later = [job for job in jobs if state.missing[job.name]], {}, {}
         # noticed between the steps: an exception out of nowhere might come while a process is being started. Also in the
         # background, where the shell lets SIGINT be ignored, and after Ray, which sets a handler of its own
         with stop_signals() as check_signals:

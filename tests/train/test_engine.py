@@ -11,7 +11,7 @@ import time
 import pytest
 
 from train import engine
-from train.engine import BUSY, OUT, Job, LocalEngine, Slots, duration
+from train.engine import BUSY, OUT, Job, LocalEngine, Slots, State, duration
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +45,23 @@ def test_all_jobs_are_done_once_and_finished_ones_are_skipped(tmp_path):
     again = LocalEngine(2).run(jobs)
     assert len(ran(tmp_path)) == 4 and len(again.skipped) == 5
     assert "5 of 5 done" in again.line()
+
+
+def test_the_time_left_is_known_from_the_first_result_on(tmp_path):
+    """Of jobs with four results each, `a` had one at the start and made one more in a minute: six are left."""
+    jobs = [Job(name, (), tmp_path, name, tuple(f"{name}{i}" for i in range(4))) for name in "abc"]
+    for path in ("a0", "c0", "c1", "c2", "c3"):
+        (tmp_path / path).touch()
+    state = State(jobs)
+    assert state.skipped == ["c"] and state.line() == "1 of 3 done (5 of 12 results), 0 running, 0 failed"
+    state.running.append("a")
+    state.started -= 60
+    (tmp_path / "a1").touch()
+    assert state.line() == "1 of 3 done (6 of 12 results), 1 running, 0 failed, about 6 min left"
+    state.running.remove("a")
+    state.done.append("a")
+    state.failed["b"] = "exit code 1"
+    assert state.line() == "2 of 3 done (8 of 12 results), 0 running, 1 failed"
 
 
 def test_a_file_that_is_not_the_wanted_one_is_not_taken_for_done(tmp_path):
@@ -133,14 +150,13 @@ def test_needs_that_would_be_waited_for_for_ever(tmp_path, needs, message):
 def test_a_job_that_another_process_finishes_meanwhile(tmp_path):
     """The result appears between two looks."""
 
-    class Late(Job):
-        def done(self):
-            there = super().done()
-            self.paths[0].parent.mkdir(exist_ok=True)
-            self.paths[0].touch()
-            return there
+    def accepts(path):
+        there = path.exists()
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        return there
 
-    late = Late("late", ("-c", "pass"), tmp_path, "late", ("late/result",))
+    late = Job("late", ("-c", "pass"), tmp_path, "late", ("late/result",), accepts=accepts)
     state = LocalEngine(1).run([late])
     assert state.done == ["late"] and not state.failed
 
