@@ -3,6 +3,7 @@
 `fit` runs it inside a run folder, so that it can be killed at any moment and go on where it was.
 """
 
+import math
 import shlex
 import signal
 import sys
@@ -18,6 +19,8 @@ from train.progress import Progress
 from train.random_state import get_random_state, same_numbers_each_time, seed_all, set_random_state
 from train.results import make_result
 from train.signals import Interrupted, stop_signals
+
+SHARE = 0.03  # of its time a run may spend on checkpoints
 
 
 class Diverged(Exception):
@@ -145,7 +148,7 @@ def fit(net, fold, task, config, run):
             number = stop.args[0]
             command = shlex.join([Path(sys.executable).name, *sys.argv])
             print(
-                f"\nStopped by {signal.Signals(number).name} after epoch {trainer.epoch}; the checkpoint is in {run.path}. "
+                f"\nStopped by {signal.Signals(number).name} in epoch {trainer.epoch + 1}; the checkpoint is in {run.path}. "
                 f"The same command goes on from there:\n  {command}",
                 file=sys.stderr,
             )
@@ -160,11 +163,13 @@ def train_to_the_end(trainer, run, check_signals):
     with Progress(run, trainer) as progress:
         try:
             resume(trainer, run)
+            checkpoints = Checkpoints(trainer, run)
             while (reason := trainer.stop_reason()) is None:
                 record = trainer.run_epoch(check_signals)
                 run.log_epoch(record)
-                run.save_checkpoint(checkpoint_of(trainer))
+                checkpoints.save_sometimes()
                 progress.show(record)
+            checkpoints.save()
             last = trainer.evaluate(check_signals)
             best = last
             if trainer.best is not None and trainer.best["epoch"] != trainer.epoch:
@@ -177,6 +182,26 @@ def train_to_the_end(trainer, run, check_signals):
             if not is_out_of_memory(error):
                 raise
             return {"status": "OOM", "stopped_by": str(error).splitlines()[0], "metrics": None}
+
+
+class Checkpoints:
+    """The state after an epoch, on the disk. After every epoch, unless these are so short that saving would cost more than SHARE of
+    the time: then after several. A run that is killed repeats what came after the last one, with the same numbers."""
+
+    def __init__(self, trainer, run):
+        self.trainer, self.run = trainer, run
+        self.epoch, self.ended, self.cost = trainer.epoch, -math.inf, 0.0  # of the last one
+
+    def save_sometimes(self):
+        if (time.monotonic() - self.ended) * SHARE >= self.cost:
+            self.save()
+
+    def save(self):
+        if self.epoch < self.trainer.epoch:
+            start = time.monotonic()
+            self.run.save_checkpoint(checkpoint_of(self.trainer))
+            self.epoch, self.ended = self.trainer.epoch, time.monotonic()
+            self.cost = self.ended - start
 
 
 def checkpoint_of(trainer):

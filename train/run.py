@@ -86,6 +86,7 @@ class Run:
             write_json(self.path / "config.json", {"identity": self.identity, "config": self.config})
 
     def save_checkpoint(self, state):
+        self._sync_log()  # it must never be behind
         buffer = io.BytesIO()
         torch.save(state, buffer)
         write_atomic(self.path / "checkpoint.pt", buffer.getvalue())
@@ -111,7 +112,6 @@ class Run:
             with open(path, "ab", buffering=0) as file:
                 if file.write(line) != len(line):
                     raise OSError(28, "No space left on device")
-                os.fsync(file.fileno())
             if self.board is None:
                 self.board = SummaryWriter(self.path / "tensorboard", purge_step=record["epoch"])
             self.board.add_scalar("lr", record["lr"], record["epoch"])
@@ -119,6 +119,14 @@ class Run:
                 for name, value in record[part].items():
                     self.board.add_scalar(f"{name}/{part}", value, record["epoch"])
             self.board.flush()
+        except OSError as error:
+            raise RunError(explain(error, path)) from error
+
+    def _sync_log(self):
+        path = self.path / "metrics.jsonl"
+        try:
+            with open(path, "ab") as file:
+                os.fsync(file.fileno())
         except OSError as error:
             raise RunError(explain(error, path)) from error
 

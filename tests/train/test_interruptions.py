@@ -82,8 +82,9 @@ KILLED_WHILE_WRITING = """
 import train.runtime
 import os, signal, sys
 import main_CSL
-from train import files, run
+from train import files, loop, run
 
+loop.SHARE = float("inf")  # after each epoch, however short
 moment, nth = sys.argv[1], int(sys.argv[2])
 write_atomic = files.write_atomic
 
@@ -123,7 +124,7 @@ def test_ctrl_c_and_sigterm_leave_a_checkpoint_and_say_how_to_go_on(tmp_path, ch
     process.send_signal(number)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert f"Stopped by {number.name} after epoch" in error and "main_CSL.py --folds '[0]'" in error
+    assert f"Stopped by {number.name} in epoch" in error and "main_CSL.py --folds '[0]'" in error
     assert (folder(tmp_path) / "checkpoint.pt").exists() and not (folder(tmp_path) / "result.json").exists()
     finish(tmp_path, child_env)
     assert_same(tmp_path, whole)
