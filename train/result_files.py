@@ -64,14 +64,21 @@ def one_version_of_the_data(found, unfit):
 def outdated(result):
     """Why a result must not count any more, or "": the file of its row has been changed since, so that what it was made with is not
     the row, nor the row with the changes that its name tells."""
+    name = name_now(result)
+    if name == result["name"]:
+        return ""
+    return f"the row's file has been changed since, this would be {name} now (python -m train.rename calls it so)"
+
+
+def name_now(result):
+    """How a run is called that was made with the configuration of this result: by its row's file as that is now."""
     stem = result["name"].split("+")[0]
     if stem not in row_files():
-        return ""
+        return result["name"]
     now, schema = row_now(stem)
     changed = changed_keys(now, completed(result["config"], schema))
     changed.pop("seed", None)
-    name = run_name(stem, changed)
-    return "" if name == result["name"] else f"the row's file has been changed since, this would be {name} now"
+    return run_name(stem, changed)
 
 
 @cache

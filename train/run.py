@@ -77,7 +77,8 @@ class Run:
             if old != self.identity:
                 raise RunError(
                     f"{self.path} holds a run of another configuration ({differences(old, self.identity)}): "
-                    "choose another --out_dir, or move the old run aside with --force (or its folder, by hand)"
+                    "choose another --out_dir, or move the old run aside: with --force, by hand, or, if the row's file has been "
+                    "changed since, with python -m train.rename"
                 )
         if result is not None and any(result[key] != getattr(self, key) for key in ("name", "seed", "fold")):
             of = f"{result['name']}, seed {result['seed']}, fold {result['fold']}"
