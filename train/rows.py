@@ -16,6 +16,7 @@ from data.catalogue import CATALOGUE
 from nets import build_net, count_parameters
 from train.config import Config
 from train.table import PAPER, config_files
+from train.signals import end_with_pipe
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = (2, 3, 4, 6, 7, 8)
@@ -101,4 +102,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
+    end_with_pipe()
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as an orderly stop, at a moment of the program's choosing."""
+"""Ctrl-C and SIGTERM as an orderly stop, at a moment of the program's choosing; and no complaint about a closed pipe."""
 
 import signal
 import threading
@@ -35,3 +35,9 @@ def stop_signals():
     finally:
         for number, old in previous.items():
             signal.signal(number, old)
+
+
+def end_with_pipe():
+    """Have a program that prints end without a word when nobody reads on, as behind `| head`."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)

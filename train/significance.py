@@ -17,6 +17,7 @@ from scipy.stats import wilcoxon
 
 from train.naming import run_name
 from train.result_files import add_folders, read_results, report
+from train.signals import end_with_pipe
 from train.table import aligned, compared_metric, config_files, printed_lines, results_of
 
 LEVEL = 0.05
@@ -88,4 +89,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
+    end_with_pipe()
     sys.exit(main())

@@ -26,6 +26,7 @@ from data.catalogue import CATALOGUE
 from train.config import read_config
 from train.naming import QUICK, run_name
 from train.result_files import add_folders, read_results, report
+from train.signals import end_with_pipe
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper_tables" / "benchmarking_gnns"
@@ -406,4 +407,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
+    end_with_pipe()
     sys.exit(main())

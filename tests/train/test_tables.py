@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import signal
 import subprocess
 import sys
 
@@ -299,3 +300,11 @@ def test_options_that_would_do_nothing_are_refused(tmp_path, capsys):
         with pytest.raises(SystemExit):
             table.main(words)
         assert message in capsys.readouterr().err
+
+
+def test_no_traceback_when_nobody_reads_on(tmp_path):
+    save(tmp_path, result("T3-CSL-GCN-LapPE-L4", 41, 100.0))
+    words = [sys.executable, "-m", "train.table", "table3", "--out_dir", str(tmp_path)]
+    with subprocess.Popen(words, cwd=table.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.wait() == -signal.SIGPIPE and process.stderr.read() == ""
