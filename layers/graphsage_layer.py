@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from layers.graph_norm import graph_size_norm
-from layers.ops import u_add_v, without_influence
+from layers.ops import u_add_v, u_mul_e_max, without_influence
 
 AGGREGATORS = ("mean", "maxpool", "lstm")
 
@@ -109,7 +109,7 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
 
     def gated_max(self, g, h, e):
         """Max_{j -> i} ReLU(σ(e_ij) ⊙ V h_j), the ReLU after the maximum as in `aggregate`."""
-        return F.relu(ops.u_mul_e_max(g, self.V(h), torch.sigmoid(e)))
+        return F.relu(u_mul_e_max(g, self.V(h), torch.sigmoid(e)))
 
 
 class GraphSageEdgeReprLayer(GraphSageEdgeFeatLayer):

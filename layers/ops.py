@@ -25,8 +25,8 @@ with warnings.catch_warnings():  # torch says once in a process that its CSR ten
 
 
 def with_edge_ids(g):
-    """The same graph with its edge numbers written out. The float32 sums over edges of dgl 1.1.3 refuse a graph in CSC form
-    whose edge numbers are given as "consecutive" (an empty tensor)."""
+    """The same graph with its edge numbers written out. The float32 sums over edges of dgl 1.1.3, and on processors with AVX-512
+    its maxima and minima too, refuse a graph in CSC form whose edge numbers are given as "consecutive" (an empty tensor)."""
     indptr, src, ids = g.adj_tensors("csc")
     if len(ids) == len(src):
         return g
@@ -37,6 +37,11 @@ def with_edge_ids(g):
 def u_add_v(g, u, v):
     """u_j + v_i for each edge: (N, …), (N, …) -> (E, …)."""
     return ops.u_add_v(with_edge_ids(g), u, v)
+
+
+def u_mul_e_max(g, u, e):
+    """Max_j u_j ⊙ e_ij: (N, …), (E, …) -> (N, …)."""
+    return ops.u_mul_e_max(with_edge_ids(g), u, e)
 
 
 def is_fused(x):
