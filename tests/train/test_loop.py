@@ -339,6 +339,12 @@ def test_checkpoints_cost_a_small_share_of_the_time(tmp_path, monkeypatch):
     assert saved[-2:] == [12, 13]
 
 
+def test_the_last_state_of_a_finished_run_is_saved(tmp_path):
+    run = run_in(tmp_path)
+    result = fit(*toy(tmp_path), run)  # epochs of milliseconds: most are not saved
+    assert torch.load(run.path / "checkpoint.pt", weights_only=True)["epoch"] == result["epochs"] > 1
+
+
 def test_divergence_in_validation_counts_too(tmp_path):
     net, fold, task, config = toy(tmp_path)
     trainer = Trainer(Blowing(net, 2, lambda s: s * float("nan")), fold, task, config, 1, torch.device("cpu"))
