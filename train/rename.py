@@ -34,9 +34,14 @@ def wanted_moves(folder):
     return found
 
 
+def folder_of(run, name):
+    """The folder that a run, .../NAME/seed_S/fold_F, has by another name."""
+    return run.parents[1].with_name(name) / run.parent.name / run.name
+
+
 def rename(run, name):
-    """Move the folder of a run, .../NAME/seed_S/fold_F, to that of its new name. Killed in between, it is taken up again."""
-    target = run.parents[1].with_name(name) / run.parent.name / run.name
+    """Move a run to the folder of its new name. Killed in between, it is taken up again."""
+    target = folder_of(run, name)
     with filelock.FileLock(run / ".lock", timeout=0):
         stem = name.split("+")[0]
         row = read_config(row_files()[stem]).get("row") if name == stem else None
@@ -54,7 +59,7 @@ def rename_all(moves):
     while moves:
         left = []
         for run, name in moves:
-            target = run.parents[1].with_name(name) / run.parent.name / run.name
+            target = folder_of(run, name)
             if target.exists():
                 left.append((run, name, f"{target} is there already: move one of them away"))
                 continue
