@@ -1,7 +1,7 @@
 """COLLAB: predict which scientists will publish together, in one graph of 235,868 (Tables 2, 4, 7, 8).
 
 Copy this file to add a dataset of link prediction: change the dataset, the task and the default row. A collaboration network of
-your own in OGB's raw format needs no new file: --dataset COLLAB-own --data.data_dir FOLDER (tests/data/collab_lookalike.py
+your own in OGB's raw format needs no new file: --dataset COLLAB-own --data.data_dir FOLDER (tools/collab_lookalike.py
 writes a small one to try).
 """
 

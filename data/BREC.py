@@ -15,9 +15,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from data.dataset import ROOT, GraphDataset
-from data.download import DataError, RawFile, find, reading
-from data.graph6 import decode
-from data.packed import Field, PackedWriter, StoreError
+from data.download import RawFile, find, reading
+from data.errors import DataError, StoreError
+from data.packed import Field, PackedWriter
+from data.readers.graph6 import decode
 
 # the commit, so that the files stay those that were read here; the branch, if that should be gone
 URLS = tuple(

@@ -20,11 +20,12 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from data import ogb_raw
 from data.dataset import PARTS, DataConfig, GraphDataset, thinned
-from data.download import DataError, RawFile, find, present, sha256_of
-from data.ogb_raw import check_range, check_shape
-from data.packed import Field, Packed, PackedWriter, StoreError
+from data.download import RawFile, find, present, sha256_of
+from data.errors import DataError, StoreError
+from data.packed import Field, Packed, PackedWriter
+from data.readers import ogb_raw
+from data.readers.ogb_raw import check_range, check_shape
 
 ZIP = RawFile(
     "ogbl_collab/collab.zip",

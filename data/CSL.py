@@ -8,7 +8,8 @@ nodes look alike to their neighbours, so nets that only pass messages stay at ch
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
-from data.packed import Field, PackedWriter, StoreError
+from data.errors import StoreError
+from data.packed import Field, PackedWriter
 
 
 def skip_link_edges(n_nodes, skip):

@@ -8,9 +8,10 @@ is to be found, with one known node in each of six communities. Nodes are in ran
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
-from data.download import DataError, find, reading
-from data.packed import Field, PackedWriter, StoreError
-from data.published import published_file, published_parts
+from data.download import find, reading
+from data.errors import DataError, StoreError
+from data.packed import Field, PackedWriter
+from data.readers.published import published_file, published_parts
 
 
 def random_graph(probability, random):

@@ -2,7 +2,7 @@
 
 A graph is 50 to 500 cities at random in the unit square, each joined to its 25 nearest others: edge i -> j if j is one of the 25
 nearest of i. A node knows its coordinates, an edge its length. An edge's label is 1 if the tour goes along it, in either direction.
-The tours come from a solver (data/tsp_solvers.py), which takes hours for all 12,000 graphs: found tours are kept while the others
+The tours come from a solver (data/solvers), which takes hours for all 12,000 graphs: found tours are kept while the others
 are looked for, so that an interrupted build goes on where it stopped.
 """
 
@@ -18,11 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
-from data.download import DataError, find, reading
-from data.packed import Field, PackedWriter, StoreError
+from data.download import find, reading
+from data.errors import DataError, StoreError
+from data.packed import Field, PackedWriter
 from data.parallel import parallel_map
-from data.published import published_file, published_parts
-from data.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
+from data.readers.published import published_file, published_parts
+from data.solvers.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
 
 # tours in one file of the unfinished ones: so many are lost at most, for each process, when the build is killed
 CHUNK = 16

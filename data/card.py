@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from data.dataset import ROOT, DataConfig
-from data.download import DataError
-from data.packed import StoreError
+from data.errors import DataError, StoreError
 from data.registry import NAMES, is_undirected_in_table_5, open_dataset
 from data.TUs import TABLE_5, TUDataset
 

@@ -15,8 +15,8 @@ import numpy as np
 from tqdm import tqdm
 
 from data.dataset import PARTS
-from data.download import DataError
-from data.packed import HEADER, Packed, PackedWriter, StoreError
+from data.errors import DataError, StoreError
+from data.packed import HEADER, Packed, PackedWriter
 from data.TUs import TextFiles, add_graphs, fields_of, read_graphs
 
 SHOWN = 3  # examples of graphs with a problem

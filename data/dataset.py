@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
-from data.download import DataError
+from data.errors import DataError
 from data.loader import Loader
 from data.packed import Field, Packed, fingerprint, open_or_build
 from data.positional_encoding import with_laplacian_encoding

@@ -23,6 +23,8 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
+from data.errors import DataError
+
 ROOT = Path(__file__).resolve().parent.parent
 CHECKSUMS = "checksums.json"
 PIECE = 1 << 16  # bytes read at once
@@ -33,10 +35,6 @@ PAUSE = 1.0  # seconds before the second attempt, twice as long before each furt
 UNREADABLE = (
     ValueError, TypeError, LookupError, EOFError, OSError, zipfile.BadZipFile, zlib.error, pickle.UnpicklingError,
 )  # fmt: skip
-
-
-class DataError(Exception):
-    """A raw file is missing, damaged or not what it should be."""
 
 
 class RawFile(NamedTuple):

@@ -43,6 +43,7 @@ import torch
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
+from data.errors import StoreError
 from data.parallel import parallel_map
 
 FORMAT, DERIVED_FORMAT, VERSION = "packed-graphs", "packed-graphs-derived", 1
@@ -64,10 +65,6 @@ BUFFER = 1 << 20  # bytes gathered before they are written, and read at once whi
 # Mean rows of a run of adjacent rows from which copying run by run is faster than gathering row by row; measured with
 # benchmarks/batching.py --threshold.
 LONG_RUN = 192
-
-
-class StoreError(Exception):
-    """A store is damaged, incomplete, of another version, or in the way."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import difflib
 from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL
-from data.download import DataError
+from data.errors import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST

@@ -16,11 +16,12 @@ from functools import cache, partial
 import numpy as np
 
 from data.dataset import PARTS, GraphDataset
-from data.download import DataError, RawFile, find
-from data.packed import Field, PackedWriter, StoreError
+from data.download import RawFile, find
+from data.errors import DataError, StoreError
+from data.packed import Field, PackedWriter
 from data.parallel import parallel_map
-from data.published import published_file, published_parts
-from data.unpickle import load_pickle
+from data.readers.published import published_file, published_parts
+from data.readers.unpickle import load_pickle
 
 REMEDY = "delete the file, and get it again"
 BUILT_AGAIN = "delete the folder, it is built again"

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 
 from data.COLLAB import OwnCOLLAB
 from data.dataset import DataConfig
-from data.download import DataError
+from data.errors import DataError
 from main_COLLAB import main
-from tests.data import collab_lookalike
+from tools import collab_lookalike
 from train.metrics import HitsAtK
 from train.tasks import LinkPrediction
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import main_superpixels
-from data.download import DataError
+from data.errors import DataError
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("GNN_DATA") or PROJECT.parent / "shared" / "data")

@@ -2,8 +2,7 @@
 
 import sys
 
-from data.download import DataError
-from data.packed import StoreError
+from data.errors import DataError, StoreError
 from train.engine import BUSY
 from train.files import DISK_ERRORS, RunBusy, RunError, explain
 

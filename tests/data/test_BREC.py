@@ -10,10 +10,9 @@ import torch
 
 from data import card, check
 from data.BREC import BREC, PARTS, measures, renumbered
-from data.brec_generate import backbones, canonical_form, cfi, colour_refinement, cycles
 from data.dataset import DataConfig
-from data.download import DataError
-from data.packed import StoreError
+from data.errors import DataError, StoreError
+from tools.brec_generate import backbones, canonical_form, cfi, colour_refinement, cycles
 
 SIZES = {"basic": 60, "simple regular": 50, "strongly regular": 50, "extension": 100, "CFI": 100,
          "4-vertex condition": 20, "distance regular": 20}  # fmt: skip

@@ -15,9 +15,8 @@ import torch
 from data.catalogue import CATALOGUE
 from data.COLLAB import COLLAB, EVALUATION_PAIRS, YEARS, OwnCOLLAB, random_pairs
 from data.dataset import DataConfig
-from data.download import DataError
-from data.packed import StoreError
-from tests.data import collab_lookalike
+from data.errors import DataError, StoreError
+from tools import collab_lookalike
 
 TABLES = Path(__file__).resolve().parents[2] / "paper_tables" / "benchmarking_gnns"
 SMALL = {"n_groups": 6, "group_size": 6, "n_features": 4, "n_negatives": 60}

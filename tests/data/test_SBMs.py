@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from data.dataset import DataConfig
-from data.download import DataError
-from data.packed import StoreError
+from data.errors import DataError, StoreError
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN, block_probability, random_graph
 
 

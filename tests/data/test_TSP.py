@@ -20,11 +20,12 @@ from scipy.stats import chisquare
 from sklearn.metrics import f1_score
 
 import data.TSP as module
-from data import tsp_solvers
 from data.dataset import DataConfig
-from data.download import DataError
-from data.lin_kernighan import length, shortest_tour
-from data.packed import StoreError, fingerprint
+from data.errors import DataError, StoreError
+from data.packed import fingerprint
+from data.solvers import tsp_solvers
+from data.solvers.lin_kernighan import length, shortest_tour
+from data.solvers.tsp_solvers import distances, read_solution, solve_concorde, write_tsplib
 from data.TSP import (
     TSP,
     PublishedTSP,
@@ -36,7 +37,6 @@ from data.TSP import (
     tour_graph,
     unfinished,
 )
-from data.tsp_solvers import distances, read_solution, solve_concorde, write_tsplib
 from nets import NETS
 from train.tasks import EdgeClassification
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from data.dataset import DataConfig
-from data.download import DataError
-from data.packed import StoreError
+from data.errors import DataError, StoreError
 from data.TUs import TABLE_5, TUDataset, TUDatasets
 
 # two triangles and a path; nodes 1-3, 4-5, 6-8 (numbered from 1 over all graphs)

@@ -9,7 +9,8 @@ import pytest
 
 from data import download
 from data.dataset import DataConfig
-from data.download import DataError, RawFile, find, present
+from data.download import RawFile, find, present
+from data.errors import DataError
 
 CONTENT = bytes(range(256)) * 2000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -10,9 +10,9 @@ import torch
 
 from data import molecules
 from data.dataset import PARTS, DataConfig
-from data.download import DataError
+from data.errors import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull, read_index
-from data.unpickle import load_pickle
+from data.readers.unpickle import load_pickle
 
 SMALL = {"train": 3, "val": 2, "test": 2}
 
@@ -240,7 +240,7 @@ def test_a_pickle_cannot_run_code(capsys):
 
 
 def test_without_rdkit_the_error_names_the_remedy(monkeypatch):
-    from data import smiles
+    from data.readers import smiles
 
     smiles.rdkit.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "rdkit", None)

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data import packed
-from data.packed import Field, Packed, PackedWriter, StoreError, main, open_or_build
+from data.errors import StoreError
+from data.packed import Field, Packed, PackedWriter, main, open_or_build
 
 ROOT = Path(__file__).resolve().parents[2]
 FIELDS = (

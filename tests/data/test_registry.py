@@ -4,7 +4,7 @@ import pytest
 
 from data.catalogue import CATALOGUE
 from data.dataset import DataConfig
-from data.download import DataError
+from data.errors import DataError
 from data.registry import DATASETS, open_dataset
 
 

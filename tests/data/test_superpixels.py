@@ -17,8 +17,8 @@ from PIL import Image
 from skimage.segmentation import slic
 
 from data.dataset import DataConfig
-from data.download import DataError, RawFile
-from data.packed import StoreError
+from data.download import RawFile
+from data.errors import DataError, StoreError
 from data.superpixels import (
     CIFAR10,
     MNIST,

@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from data.download import DataError
+from data.errors import DataError
 
 # Mean and deviation of logP, -SA and -cycle over the 249,455 molecules of ZINC: the target is the sum of the three z-scores.
 NORMALISATION = {"logP": (2.45712, 1.43433), "SA": (-3.05329, 0.83488), "cycle": (-0.04879, 0.28797)}

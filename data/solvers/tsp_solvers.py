@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from data.download import DataError
+from data.errors import DataError
 
 SCALE = 1_000_000  # integers that stand for the unit of length, for solvers that compute with integers
-LK_VERSION = 1  # of data/lin_kernighan.py: other tours are another dataset
+LK_VERSION = 1  # of data/solvers/lin_kernighan.py: other tours are another dataset
 ELKAI = "2.0.1"
 CONCORDE_HELP = (
     "put the program `concorde` on the PATH (https://www.math.uwaterloo.ca/tsp/concorde.html; not PyPI's package of that name), "
@@ -39,7 +39,7 @@ def distances(points):
 
 
 def solve_lk(points, seed, iterations_per_city):
-    from data.lin_kernighan import shortest_tour  # here: numba is slow to load, and only building needs it
+    from data.solvers.lin_kernighan import shortest_tour  # here: numba is slow to load, and only building needs it
 
     return shortest_tour(distances(points), iterations_per_city * len(points), seed)
 

@@ -1,10 +1,10 @@
 """Pairs of graphs as appendix K of the BREC paper generates them: not isomorphic, and not told apart by 1-WL.
 
-    python -m data.brec_generate basic --pairs 60            graphs of 10 nodes that are not regular, by search
-    python -m data.brec_generate regular --pairs 50          regular graphs of 6 to 10 nodes with the same degree
-    python -m data.brec_generate regular --pairs 5 --virtual_node
-    python -m data.brec_generate cycles 5 6 7 8 9            C_2l and C_l,l, each with a virtual node
-    python -m data.brec_generate cfi K4 C5 --nodes 3 5       CFI graphs over K_4, over C_5, over all backbones of 3 to 5 nodes
+    python -m tools.brec_generate basic --pairs 60            graphs of 10 nodes that are not regular, by search
+    python -m tools.brec_generate regular --pairs 50          regular graphs of 6 to 10 nodes with the same degree
+    python -m tools.brec_generate regular --pairs 5 --virtual_node
+    python -m tools.brec_generate cycles 5 6 7 8 9            C_2l and C_l,l, each with a virtual node
+    python -m tools.brec_generate cfi K4 C5 --nodes 3 5       CFI graphs over K_4, over C_5, over all backbones of 3 to 5 nodes
 
 It prints graph6, a line a graph; lines 2i and 2i + 1 are a pair. Every pair is checked before it is printed. Not here: strongly
 regular, 4-vertex condition and distance regular graphs, which the paper takes from collections of others.
@@ -22,7 +22,7 @@ import networkx as nx
 import numpy as np
 from tqdm import tqdm
 
-from data.graph6 import decode
+from data.readers.graph6 import decode
 
 ATTEMPTS = 10_000  # random graphs looked at for one pair before a search gives up
 SWITCHES = 5  # of a random graph of the search
@@ -214,7 +214,7 @@ def backbones(least, most):
 
 def parse(argv):
     parser = argparse.ArgumentParser(
-        prog="python -m data.brec_generate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tools.brec_generate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     basic = kinds.add_parser("basic", help="graphs that are not regular, by search")

@@ -17,7 +17,7 @@ import zlib
 import numpy as np
 import torch
 
-from data.download import DataError
+from data.errors import DataError
 
 REMEDY = "get the file again"
 

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from data.dataset import PARTS
-from data.download import DataError, RawFile
+from data.download import RawFile
+from data.errors import DataError
 
 REMEDY = "delete the file, and get it again"
 LEVELS = ("graph", "node", "edge")

@@ -10,8 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from data import brec_generate
-from data.brec_generate import (
+from tools import brec_generate
+from tools.brec_generate import (
     backbones,
     basic_pairs,
     canonical_form,
@@ -261,7 +261,7 @@ def test_nothing_to_print_is_a_failure(capsys, words, message):
 
 
 def test_a_reader_that_has_enough_ends_it_without_a_word(child_env):
-    command = [sys.executable, "-m", "data.brec_generate", "cycles", "5", "6"]
+    command = [sys.executable, "-m", "tools.brec_generate", "cycles", "5", "6"]
     with subprocess.Popen(command, cwd=ROOT, env=child_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()  # before anything is written
         words = process.stderr.read().decode()

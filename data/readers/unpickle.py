@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import torch
 
-from data.download import DataError
+from data.errors import DataError
 
 
 def _load_storage(content):

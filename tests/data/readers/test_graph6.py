@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.graph6 import decode
+from data.readers.graph6 import decode
 
 
 def reference(text):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from data.download import DataError
-from data.published import published_file, published_parts
+from data.errors import DataError
+from data.readers.published import published_file, published_parts
 
 
 def graph(n=4, seed=0, label="graph"):

@@ -1,0 +1,9 @@
+"""The errors of data/ that a user can do something about: a main file prints them in one line, without a traceback."""
+
+
+class DataError(Exception):
+    """A raw file is missing, damaged or not what it should be."""
+
+
+class StoreError(Exception):
+    """A store is damaged, incomplete, of another version, or in the way."""

@@ -1,0 +1,1 @@
+"""Readers of the file formats that raw data comes in."""

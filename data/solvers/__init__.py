@@ -1,0 +1,1 @@
+"""Solvers that label a generated dataset."""
