@@ -21,8 +21,7 @@ import dgl
 import numpy as np
 import torch
 
-from data import packed
-from data.packed import Field, Packed, PackedWriter
+from data.store import Field, Packed, PackedWriter, reader
 
 SIZES = {"ZINC-like": (23, 50), "PATTERN-like": (118, 6080)}  # nodes and directed edges of a graph
 
@@ -110,7 +109,7 @@ def report(name, times, open_seconds, batch_size):
 
 
 def compare_takes(batch_size):
-    """From which length of runs is it better to copy slices than to gather rows? Sets data.packed.LONG_RUN."""
+    """From which length of runs is it better to copy slices than to gather rows? Sets LONG_RUN of data/store/reader.py."""
     print(f"\n{batch_size} runs: time of gathering / time of copying slices (above 1: copying is faster)")
     for dtype, to in (("uint8", "int64"), ("int32", "int32"), ("float32", "float32")):
         for length in (16, 32, 64, 128, 256, 512, 1024, 4096):
@@ -119,8 +118,8 @@ def compare_takes(batch_size):
             ratios = []
             for _ in range(30):
                 spent = []
-                for packed.LONG_RUN in (float("inf"), 0):  # always gather, always copy
-                    rows = packed._Rows(starts, starts + length)
+                for reader.LONG_RUN in (float("inf"), 0):  # always gather, always copy
+                    rows = reader.Rows(starts, starts + length)
                     spent.append(seconds(rows.take, values, to)[0])
                 ratios.append(spent[0] / spent[1])
             print(f"  {dtype:8} -> {to:8} runs of {length:5}: {statistics.median(ratios):6.2f}")

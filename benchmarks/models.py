@@ -47,7 +47,7 @@ from torch import nn
 
 from data.catalogue import CATALOGUE
 from data.loader import Loader
-from data.packed import Field, Packed, PackedWriter
+from data.store import Field, Packed, PackedWriter
 from layers.mlp_readout import MLPReadout
 from nets import build_net, count_parameters
 from train.config import Config

@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import shortest_path
 from data.dataset import ROOT, GraphDataset
 from data.download import RawFile, find, reading
 from data.errors import DataError, StoreError
-from data.packed import Field, PackedWriter
 from data.readers.graph6 import decode
+from data.store import Field, PackedWriter
 
 # the commit, so that the files stay those that were read here; the branch, if that should be gone
 URLS = tuple(

@@ -23,9 +23,9 @@ from tqdm import tqdm
 from data.dataset import PARTS, DataConfig, GraphDataset, thinned
 from data.download import RawFile, find, present, sha256_of
 from data.errors import DataError, StoreError
-from data.packed import Field, Packed, PackedWriter
 from data.readers import ogb_raw
 from data.readers.ogb_raw import check_range, check_shape
+from data.store import Field, Packed, PackedWriter
 
 ZIP = RawFile(
     "ogbl_collab/collab.zip",

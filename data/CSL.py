@@ -9,7 +9,7 @@ import numpy as np
 
 from data.dataset import PARTS, GraphDataset
 from data.errors import StoreError
-from data.packed import Field, PackedWriter
+from data.store import Field, PackedWriter
 
 
 def skip_link_edges(n_nodes, skip):

@@ -10,8 +10,8 @@ import numpy as np
 from data.dataset import PARTS, GraphDataset
 from data.download import find, reading
 from data.errors import DataError, StoreError
-from data.packed import Field, PackedWriter
 from data.readers.published import published_file, published_parts
+from data.store import Field, PackedWriter
 
 
 def random_graph(probability, random):

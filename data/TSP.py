@@ -20,10 +20,10 @@ import numpy as np
 from data.dataset import PARTS, GraphDataset
 from data.download import find, reading
 from data.errors import DataError, StoreError
-from data.packed import Field, PackedWriter
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.solvers.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
+from data.store import Field, PackedWriter
 
 # tours in one file of the unfinished ones: so many are lost at most, for each process, when the build is killed
 CHUNK = 16

@@ -16,7 +16,7 @@ from data.CSL import stratified_folds
 from data.dataset import PARTS, GraphDataset
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
-from data.packed import Field, PackedWriter
+from data.store import Field, PackedWriter
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
 INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/TUs/{}.index"

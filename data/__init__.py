@@ -1,4 +1,4 @@
-"""Datasets: one module a family (read or generate, split, pack) and the packed store they share, `data.packed`."""
+"""Datasets: one module per family (read or generate, split, pack) and the packed store they share, `data.store`."""
 
 import os
 

@@ -6,7 +6,7 @@ The tables' nets can be built, and their parameters counted, without any data.
 from typing import NamedTuple
 
 from data.dataset import Features
-from data.packed import Field
+from data.store import Field
 
 
 class Entry(NamedTuple):

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from data.dataset import PARTS
 from data.errors import DataError, StoreError
-from data.packed import HEADER, Packed, PackedWriter
+from data.store import HEADER, Packed, PackedWriter
 from data.TUs import TextFiles, add_graphs, fields_of, read_graphs
 
 SHOWN = 3  # examples of graphs with a problem

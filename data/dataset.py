@@ -13,8 +13,8 @@ from pydantic import Field as Key
 
 from data.errors import DataError
 from data.loader import Loader
-from data.packed import Field, Packed, fingerprint, open_or_build
 from data.positional_encoding import with_laplacian_encoding
+from data.store import Field, Packed, fingerprint, open_or_build
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("train", "val", "test")

@@ -17,10 +17,10 @@ import numpy as np
 from data.dataset import PARTS, GraphDataset
 from data.download import RawFile, find, read_npz, reading
 from data.errors import DataError, StoreError
-from data.packed import Field, PackedWriter
 from data.parallel import parallel_map
 from data.readers.smiles import constrained_solubility, read_molecule
 from data.readers.unpickle import load_pickle
+from data.store import Field, PackedWriter
 
 ZINC_ATOMS = [
     "C", "O", "N", "F", "C H1", "S", "Cl", "O -", "N H1 +", "Br", "N H3 +", "N H2 +", "N +", "N -", "S -", "I", "P", "O H1 +",

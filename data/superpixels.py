@@ -18,10 +18,10 @@ import numpy as np
 from data.dataset import PARTS, GraphDataset
 from data.download import RawFile, find
 from data.errors import DataError, StoreError
-from data.packed import Field, PackedWriter
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.readers.unpickle import load_pickle
+from data.store import Field, PackedWriter
 
 REMEDY = "delete the file, and get it again"
 BUILT_AGAIN = "delete the folder, it is built again"

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from data.dataset import Features
-from data.packed import Field
+from data.store import Field
 from layers.gat_layer import GATLayer
 from layers.gatedgcn_layer import GatedGCNLayer
 from layers.gcn_layer import GCNLayer

@@ -63,7 +63,7 @@ def test_without_python_3_11_the_script_says_what_to_do(copy_with_spaces):
 
 NEW_DATASET = '''
 from data.dataset import GraphDataset
-from data.packed import Field, PackedWriter
+from data.store import Field, PackedWriter
 
 
 class Triangles(GraphDataset):

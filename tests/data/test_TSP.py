@@ -22,10 +22,10 @@ from sklearn.metrics import f1_score
 import data.TSP as module
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
-from data.packed import fingerprint
 from data.solvers import tsp_solvers
 from data.solvers.lin_kernighan import length, shortest_tour
 from data.solvers.tsp_solvers import distances, read_solution, solve_concorde, write_tsplib
+from data.store import fingerprint
 from data.TSP import (
     TSP,
     PublishedTSP,

@@ -7,8 +7,8 @@ import pytest
 
 from data import card, check
 from data.dataset import DataConfig
-from data.packed import Field, PackedWriter
 from data.registry import DATASETS, open_dataset
+from data.store import Field, PackedWriter
 
 
 def test_the_card_of_csl(store_dir, capsys):

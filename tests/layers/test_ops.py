@@ -18,7 +18,7 @@ def shuffled(ids=torch.int64):
 
 
 def batch_of_the_store(ids=torch.int32):
-    """In CSC form with edge numbers given as consecutive, as data/packed.py makes it; node 2 has no in-edge."""
+    """In CSC form with edge numbers given as consecutive, as data/store makes it; node 2 has no in-edge."""
     indptr, src = torch.tensor([0, 2, 3, 3, 6], dtype=ids), torch.tensor([1, 0, 3, 0, 0, 2], dtype=ids)
     return dgl.graph(("csc", (indptr, src, torch.empty(0, dtype=ids))), num_nodes=4)
 

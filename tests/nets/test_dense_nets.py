@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from data.CSL import skip_link_edges
 from data.dataset import Features
-from data.packed import Field
+from data.store import Field
 from nets.dense_input import DenseInput
 from nets.dense_skeleton import n_pairs, similar_sizes
 from nets.gcn_net import GCNNet

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from data.dataset import Features
-from data.packed import Field
+from data.store import Field
 from nets import NETS, build_net
 from nets.embedding import InputEmbedding, NodeIndexEncoding
 from train.tasks import GraphClassification

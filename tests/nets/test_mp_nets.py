@@ -6,7 +6,7 @@ import torch
 from torch.testing import assert_close
 
 from data.dataset import Features
-from data.packed import Field
+from data.store import Field
 from nets import NETS, build_net
 from nets.heads import pool_nodes
 from train.tasks import EdgeClassification, GraphClassification, NodeClassification

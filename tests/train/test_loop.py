@@ -11,7 +11,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from data.dataset import PARTS, Features, Fold
-from data.packed import Field, Packed, PackedWriter
+from data.store import Field, Packed, PackedWriter
 from nets import NETS, build_net
 from train.config import TrainConfig, parse_config
 from train.files import RunError, read_json, write_json

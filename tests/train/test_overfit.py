@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from data.dataset import Features
-from data.packed import Field
+from data.store import Field
 from nets import NETS, build_net
 from tests.nets.graphs import random_batch
 from train.tasks import EdgeClassification, GraphClassification, GraphRegression, NodeClassification

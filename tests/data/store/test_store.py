@@ -19,11 +19,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data import packed
 from data.errors import StoreError
-from data.packed import Field, Packed, PackedWriter, main, open_or_build
+from data.store import Field, Packed, PackedWriter, open_or_build, reader
+from data.store.__main__ import describe, main
+from data.store.checksums import BLOCK
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FIELDS = (
     Field("node", "feat", "uint8", n_types=5),
     Field("node", "pos", "float32", (2,)),
@@ -131,7 +132,7 @@ def graph_lists(draw):
 def test_batch_equals_dgl_batch(drawn, ids, long_run):
     level, graphs, indices = drawn
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed, "LONG_RUN", long_run)  # copying slices, gathering rows, or either
+        patch.setattr(reader, "LONG_RUN", long_run)  # copying slices, gathering rows, or either
         store = write(Path(folder) / "store", graphs, level, ids)
         assert_same_as_dgl(store, graphs, indices, ids)
         for i, graph in enumerate(graphs):
@@ -186,11 +187,11 @@ def test_one_large_graph_with_node_masks(tmp_path):
 
 
 def test_array_that_ends_with_a_block_and_a_graph_without_rows(tmp_path):
-    n_nodes = packed.BLOCK - 128  # one byte a node after the header of the file
+    n_nodes = BLOCK - 128  # one byte a node after the header of the file
     with PackedWriter(tmp_path / "store", "test", [Field("node", "feat", "uint8")]) as writer:
         writer.add(n_nodes, [], [], node={"feat": np.arange(n_nodes) % 256})
         writer.add(0, [], [], node={"feat": []})
-    assert (tmp_path / "store" / "node.feat.npy").stat().st_size == packed.BLOCK
+    assert (tmp_path / "store" / "node.feat.npy").stat().st_size == BLOCK
     assert Packed(tmp_path / "store").graph(1).num_nodes() == 0
     g, _ = Packed(tmp_path / "store").batch([1, 0])
     assert torch.equal(g.ndata["feat"], torch.arange(n_nodes) % 256)
@@ -265,7 +266,7 @@ def test_free_arrays_come_back_as_they_were(tmp_path):
     assert np.array_equal(store.column("free.pairs.train"), pairs)
     assert store.column("free.empty").shape == (0, 2)
     assert store.column("free.changed").tolist() == [1, 1, 1]
-    assert not store.fields and "free.pairs.train" in packed._describe(store)
+    assert not store.fields and "free.pairs.train" in describe(store)
     store.verify()
     with pytest.raises(KeyError, match="does not belong to single graphs"):
         store.rows("free.pairs.train", 0)
@@ -374,7 +375,7 @@ def test_a_flipped_bit_in_any_array_is_found(store, tmp_path):
 def test_the_damaged_block_is_named_and_the_others_stay_usable(tmp_path):
     graphs = some_graphs(n_nodes=5000, n_edges=20)
     store = write(tmp_path / "store", graphs)
-    damage(store.path / "node.pos.npy", 3 * packed.BLOCK + 5)  # node 24,561: graph 4 of 0 to 5
+    damage(store.path / "node.pos.npy", 3 * BLOCK + 5)  # node 24,561: graph 4 of 0 to 5
     store = Packed(store.path)
     assert_same_as_dgl(store, graphs, [0, 1, 2, 3])
     for _ in range(2):
@@ -561,7 +562,7 @@ def test_of_two_writers_the_slower_one_fails(tmp_path):
 BUILD = """
 import sys, time
 from pathlib import Path
-from data.packed import PackedWriter, open_or_build
+from data.store import PackedWriter, open_or_build
 
 def build(path):
     with open(sys.argv[2], "a") as log:
@@ -647,7 +648,7 @@ def test_pickle_sends_the_path_and_keeps_views(store):
 WRITE_LARGE = """
 import resource, sys
 import numpy as np
-from data.packed import Field, PackedWriter
+from data.store import Field, PackedWriter
 
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 with PackedWriter(sys.argv[1], "large", [Field("node", "feat", "float32", (64,))]) as writer:
@@ -742,11 +743,11 @@ def test_a_batch_reads_its_own_blocks_once(many_graphs):
     n_bytes, (_, labels) = bytes_read(lambda: store.batch(wanted))
     assert labels.tolist() == wanted
     # two places in each of node_offsets, edge_offsets, label and in_degree, and the checksums
-    assert 7 * packed.BLOCK < n_bytes < 9 * packed.BLOCK
+    assert 7 * BLOCK < n_bytes < 9 * BLOCK
     assert bytes_read(lambda: store.batch(wanted))[0] < 100
     n_bytes, _ = bytes_read(lambda: store.batch(range(200_000)))
     total = sum(entry["bytes"] for entry in store.header["arrays"].values())
-    assert total - 9 * packed.BLOCK < n_bytes < total
+    assert total - 9 * BLOCK < n_bytes < total
     assert bytes_read(lambda: store.batch(range(200_000)))[0] < 100
 
 

@@ -1,0 +1,150 @@
+"""The arrays that a store may hold, and what is checked before a value is written: type, shape, range, finite."""
+
+import numbers
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+RAGGED = ("node", "edge")  # levels whose number of rows differs from graph to graph; each has its offsets
+LEVELS = ("graph", *RAGGED)
+EDGE_SRC, IN_DEGREE = "edge.src", "node.in_degree"
+RESERVED = (EDGE_SRC, "edge.dst", IN_DEGREE)  # edge.dst: not stored, but nothing else may be called so
+NODE_IDS = (EDGE_SRC,)  # arrays of node numbers: local to their graph on disk, shifted to the graph's place in a batch
+INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+DTYPES = ("bool", *INTEGERS, "float32", "float64")
+# what an array of integers can hold; uint64 not all of its range, because all integers reach torch as int64
+LIMITS = {name: (int(np.iinfo(name).min), min(int(np.iinfo(name).max), 2**63 - 1)) for name in INTEGERS}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a dataset, declared before the graphs are added."""
+
+    level: str  # "graph", "node" or "edge"
+    name: str  # "feat", "label", …
+    dtype: str  # numpy's name of the type on disk
+    shape: tuple = ()  # of one row
+    n_types: int | None = None  # categorical: values are in [0, n_types)
+    finite: bool = True  # refuse NaN and infinity
+
+    def __post_init__(self):
+        object.__setattr__(self, "shape", tuple(self.shape))
+        if self.level not in LEVELS:
+            raise ValueError(f"level={self.level!r}: expected one of {', '.join(LEVELS)}")
+        if not re.fullmatch(r"\w+", self.name) or self.key in RESERVED:
+            raise ValueError(f"name={self.name!r}: expected letters, digits and _, and none of {', '.join(RESERVED)}")
+        if self.dtype not in DTYPES:
+            raise ValueError(f"{self.key}: dtype={self.dtype!r}: expected one of {', '.join(DTYPES)}")
+        if not all(isinstance(size, numbers.Integral) and size > 0 for size in self.shape):
+            raise ValueError(f"{self.key}: shape={self.shape}: expected positive sizes")
+        if self.n_types is not None and not 1 <= self.n_types <= LIMITS.get(self.dtype, (0, -1))[1] + 1:
+            raise ValueError(f"{self.key}: n_types={self.n_types}: expected an integer dtype with so many values")
+
+    @property
+    def key(self):
+        return f"{self.level}.{self.name}"
+
+
+def check_names(fields):
+    keys = [field.key for field in fields]
+    labels = [key for key in keys if key.endswith(".label")]
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"a field is declared twice: {', '.join(keys)}")
+    if len(labels) > 1:
+        raise ValueError(f"only one level can have the label, not {', '.join(labels)}")
+
+
+def to_numpy(values):
+    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+
+
+def first(values, bad):
+    return values[bad].reshape(-1)[0].item()
+
+
+def convert(field, values, n_rows, where):
+    """The rows of one graph in the type of the field; ValueError if that would lose something."""
+    values, where = to_numpy(values), f"{where}, {field.key}"
+    shape = field.shape if field.level == "graph" else (n_rows, *field.shape)
+    if values.shape == (0,) and 0 in shape:  # an empty list has neither type nor shape
+        return np.empty(shape, field.dtype)
+    if values.shape != shape:
+        raise ValueError(f"{where}: shape {values.shape}: expected {shape}")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{where}: values of type {values.dtype}: expected {field.dtype}")
+    if values.dtype.kind == "f" and field.finite and not np.isfinite(values).all():
+        raise ValueError(f"{where}: {first(values, ~np.isfinite(values))}: expected finite values")
+    if field.dtype not in LIMITS:
+        return values if values.dtype == field.dtype else _cast(values, field.dtype, where)
+    if values.dtype.kind not in "biu":
+        raise ValueError(f"{where}: {values.dtype} values would be cut to {field.dtype}: convert them")
+    low, high = LIMITS[field.dtype] if field.n_types is None else (0, field.n_types - 1)
+    if values.size and (values.min() < low or values.max() > high):
+        raise ValueError(f"{where}: {first(values, (values < low) | (values > high))}: expected {low} to {high}")
+    return values.astype(field.dtype, copy=False)
+
+
+def _cast(values, dtype, where):
+    """To float or bool: rounding to a shorter float is fine, overflow and changed integers are not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = values.astype(dtype)
+        if values.dtype.kind == "f" and converted.dtype.kind == "f":
+            lost = np.isinf(converted) & ~np.isinf(values)
+        else:
+            lost = converted.astype(values.dtype) != values
+    if lost.any():
+        raise ValueError(f"{where}: {first(values, lost)} does not fit into {dtype}")
+    return converted
+
+
+def convert_edges(n_nodes, src, dst, where):
+    """Sources and destinations as integer arrays, checked against the number of nodes."""
+    if not isinstance(n_nodes, numbers.Integral) or isinstance(n_nodes, bool) or n_nodes < 0:
+        raise ValueError(f"{where}: n_nodes={n_nodes!r}: expected a whole number, 0 or more")
+    ends = {"src": to_numpy(src), "dst": to_numpy(dst)}
+    for name, end in ends.items():
+        if end.ndim != 1:
+            raise ValueError(f"{where}, {name}: shape {end.shape}: expected one dimension")
+        if not end.size:
+            continue
+        if end.dtype.kind not in "iu":
+            raise ValueError(f"{where}, {name}: values of type {end.dtype}: expected integers")
+        if end.min() < 0 or end.max() >= n_nodes:
+            bad = first(end, (end < 0) | (end >= n_nodes))
+            raise ValueError(f"{where}, {name}: node {bad}: expected 0 to {n_nodes - 1} (n_nodes={n_nodes})")
+    if ends["src"].size != ends["dst"].size:
+        raise ValueError(f"{where}: {ends['src'].size} sources but {ends['dst'].size} destinations")
+    return tuple(end.astype(np.int64) for end in ends.values())
+
+
+def convert_split(name, parts):
+    """The parts of a split as int64 arrays, each graph at most once."""
+    if not re.fullmatch(r"[\w-]+", name) or not all(re.fullmatch(r"\w+", part) for part in parts) or not parts:
+        raise ValueError(f"split {name!r}, parts {list(parts)}: expected names of letters, digits and _")
+    owner, converted = {}, {}
+    for part, indices in parts.items():
+        indices = to_numpy(indices)
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+            found = f"{indices.dtype}, shape {indices.shape}"
+            raise ValueError(f"split {name}, {part}: {found}: expected a list of integers")
+        converted[part] = indices.astype(np.int64)
+        for index in converted[part].tolist():
+            if index in owner:
+                raise ValueError(f"split {name}: graph {index} is in {owner[index]} and again in {part}")
+            owner[index] = part
+    return converted
+
+
+def convert_array(name, values):
+    """An array that belongs to no single graph, as it is written; the name must not be that of a split."""
+    values = to_numpy(values)
+    if not re.fullmatch(r"\w+(\.\w+)*", name) or name.split(".")[0] == "split":
+        raise ValueError(f"array {name!r}: expected words of letters, digits and _ joined by dots, the first not split")
+    if values.ndim == 0 or values.dtype.name not in DTYPES or 0 in values.shape[1:]:
+        found = f"{values.dtype}, shape {values.shape}"
+        raise ValueError(f"array {name}: {found}: expected rows of one of the types {', '.join(DTYPES)}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"array {name}: {first(values, ~np.isfinite(values))}: expected finite values")
+    return values.copy()  # the caller may change its own before the store is finished

@@ -1,0 +1,314 @@
+"""Writes a store graph by graph, in constant memory. A folder gets its final name only when it is complete."""
+
+import contextlib
+import glob
+import io
+import json
+import math
+import os
+import shutil
+import sys
+import uuid
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+from tqdm import tqdm
+
+from data.errors import StoreError
+from data.store.checksums import (
+    BUFFER,
+    CHECKSUMS,
+    FORMAT,
+    HEADER,
+    VERSION,
+    fingerprint,
+    hash_bar,
+    hash_file,
+    plain_json,
+)
+from data.store.fields import (
+    EDGE_SRC,
+    IN_DEGREE,
+    LEVELS,
+    LIMITS,
+    RAGGED,
+    check_names,
+    convert,
+    convert_array,
+    convert_edges,
+    convert_split,
+)
+
+
+class NpyWriter:
+    """A `.npy` file that grows row by row; its header has room for the final number of rows."""
+
+    def __init__(self, folder, name, dtype, shape=()):
+        self.path, self.dtype, self.shape, self.rows = folder / f"{name}.npy", np.dtype(dtype), tuple(shape), 0
+        self.offset = len(self._header())
+        self.file = open(self.path, "wb", buffering=BUFFER)  # noqa: SIM115, closed by close()
+        self.file.write(self._header())
+
+    def _header(self):
+        text = io.BytesIO()
+        content = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.rows, *self.shape)}
+        np.lib.format.write_array_header_1_0(text, content)
+        return text.getvalue()
+
+    def append(self, rows):
+        self.file.write(np.ascontiguousarray(rows, self.dtype))
+        self.rows += len(rows)
+
+    def finish(self):
+        header = self._header()
+        if len(header) != self.offset:  # numpy pads the header for growth, so this needs a very odd number of rows
+            raise StoreError(f"{self.path}: {self.rows} rows do not fit into the space kept for the header")
+        self.file.seek(0)
+        self.file.write(header)
+        _sync(self.file)
+        self.close()
+
+    def close(self):
+        self.file.close()
+
+    def entry(self, level, field=None):
+        """What header.json says of this array, hashes still missing."""
+        entry = {"file": self.path.name, "level": level, "dtype": self.dtype.name, "shape": [self.rows, *self.shape]}
+        entry |= {"offset": self.offset, "bytes": self.path.stat().st_size}
+        return entry | ({"n_types": field.n_types, "finite": field.finite} if field else {})
+
+
+def _sync(file):
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def new_folder(target):
+    """A temporary folder that becomes `target` when the block ends well, and disappears when it does not."""
+    _refuse_existing(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(target)
+    folder = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    folder.mkdir()
+    alive = folder / "writing.lock"  # held while this process lives: tells a folder in use from an abandoned one
+    try:
+        with FileLock(alive):
+            yield folder
+            alive.unlink()
+            _sync_folder(folder)
+            try:
+                folder.rename(target)
+            except OSError:
+                _refuse_existing(target)  # somebody else was faster
+                raise
+            _sync_folder(target.parent)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _refuse_existing(target):
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if target.exists():
+        raise StoreError(f"{target} exists and is not overwritten: open it with Packed(path), or delete it first")
+
+
+def _remove_abandoned(target):
+    """Delete what killed processes left behind while they wrote `target`."""
+    for lock in target.parent.glob(f".{glob.escape(target.name)}.*.tmp/writing.lock"):
+        with contextlib.suppress(Timeout, FileNotFoundError), FileLock(lock, timeout=0):
+            shutil.rmtree(lock.parent, ignore_errors=True)
+
+
+def build_once(target, build):
+    """Call build(target) unless the folder is complete; of several processes one builds and the others wait."""
+    if (target / HEADER).exists():
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, FileNotFoundError) as error:
+        raise StoreError(
+            f"{target.parent}: no folder can be made there ({error.strerror}): choose another one"
+        ) from error
+    lock = FileLock(f"{target}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        print(f"{target}: another process is building it, waiting", file=sys.stderr, flush=True)
+        lock.acquire()
+    try:
+        if not (target / HEADER).exists():
+            build(target)
+        if not (target / HEADER).exists():
+            raise StoreError(f"{target}: the build ended without writing a store there")
+    finally:
+        lock.release()
+
+
+def seal(folder, header):
+    """Hash the finished arrays (a second pass, so that writing stays a plain stream), then write the header."""
+    checksums, n_blocks = NpyWriter(folder, CHECKSUMS.removesuffix(".npy"), np.uint32), 0
+    with contextlib.closing(checksums), hash_bar(header["arrays"]) as bar:
+        for entry in header["arrays"].values():
+            entry["sha256"], blocks = hash_file(folder / entry["file"], bar)
+            entry["first_block"] = n_blocks
+            n_blocks += len(blocks)
+            checksums.append(np.array(blocks, np.uint32))
+        checksums.finish()
+    header["checksums"] = checksums.entry("free") | {"sha256": hash_file(checksums.path)[0]}
+    if header["format"] == FORMAT:
+        header["hash"] = fingerprint(_identity(header))
+    header["sha256"] = fingerprint(header)
+    with open(folder / HEADER, "w") as file:
+        json.dump(header, file, indent=2)
+        _sync(file)
+
+
+def _identity(header):
+    hashes = {name: entry["sha256"] for name, entry in header["arrays"].items()}
+    return {"name": header["name"], "generator": header["generator"], "arrays": hashes}
+
+
+class PackedWriter:
+    """Write a store graph by graph, in constant memory; used with `with`, the store appears when the block ends.
+
+    path       folder of the store; it must not exist
+    fields     the arrays of the dataset; `add` wants all of them for each graph
+    generator  what made the data (JSON): parameters, seed, versions, hashes of the raw files
+    ids        type of node and edge numbers in a batch, int32 or int64
+    total      number of graphs, if known: for the progress bar, and checked at the end
+    """
+
+    def __init__(self, path, name, fields, generator=None, ids="int32", total=None):
+        self.path, self.name, self.ids, self.total = Path(path).absolute(), name, ids, total
+        self.fields = {field.key: field for field in fields}
+        self.generator = plain_json(generator or {}, "generator")
+        self._keys = {level: {f.name for f in fields if f.level == level} for level in LEVELS}
+        self._splits, self._free = {}, {}
+        self._n_rows = dict.fromkeys(RAGGED, 0)
+        self._extremes = dict.fromkeys(RAGGED, (math.inf, -math.inf))
+        self.n_graphs = 0
+        check_names(fields)
+        if ids not in ("int32", "int64"):
+            raise ValueError(f"ids={ids!r}: expected int32 or int64")
+
+    def __enter__(self):
+        arrays = {IN_DEGREE: (self.ids, ()), EDGE_SRC: (self.ids, ())}
+        arrays |= {f"{level}_offsets": (np.int64, ()) for level in RAGGED}
+        arrays |= {key: (field.dtype, field.shape) for key, field in self.fields.items()}
+        with contextlib.ExitStack() as stack:
+            self._folder = stack.enter_context(new_folder(self.path))
+            self._files = {}
+            for name, (dtype, shape) in arrays.items():
+                file = NpyWriter(self._folder, name, dtype, shape)
+                self._files[name] = stack.enter_context(contextlib.closing(file))
+            self._bar = stack.enter_context(tqdm(total=self.total, desc=self.name, unit=" graphs", disable=None))
+            stack.push(self._finish)  # last in, first out: runs before the files close and the folder is renamed
+            self._stack = stack.pop_all()
+        for level in RAGGED:
+            self._files[f"{level}_offsets"].append(np.zeros(1, np.int64))
+        return self
+
+    def __exit__(self, *error):
+        return self._stack.__exit__(*error)
+
+    def add(self, n_nodes, src, dst, node=None, edge=None, graph=None):
+        """Append a graph: edges src[k] -> dst[k], and {name: rows} of the declared fields of each level."""
+        where = f"graph {self.n_graphs}"
+        src, dst = convert_edges(n_nodes, src, dst, where)
+        n_rows = {"graph": 1, "node": int(n_nodes), "edge": len(src)}
+        self._check_ids(n_rows, where)
+        given = {"graph": graph or {}, "node": node or {}, "edge": edge or {}}
+        for level, names in self._keys.items():
+            if given[level].keys() != names:
+                raise ValueError(f"{where}: {level} fields {sorted(given[level])}: expected {sorted(names)}")
+        rows = {}
+        for key, field in self.fields.items():
+            rows[key] = convert(field, given[field.level][field.name], n_rows[field.level], where)
+        rows[EDGE_SRC] = src
+        order = np.argsort(dst, kind="stable")
+        for key in rows:
+            if key.startswith("edge."):
+                rows[key] = rows[key][order]
+        rows[IN_DEGREE] = np.bincount(dst, minlength=n_rows["node"])
+        self._append(rows, n_rows)  # everything is checked by now, so that a graph is added as a whole or not at all
+
+    def _check_ids(self, n_rows, where):
+        limit = LIMITS[self.ids][1]
+        for level in RAGGED:
+            if n_rows[level] > limit:
+                raise ValueError(f"{where}: {n_rows[level]} {level}s: at most {limit} fit ids={self.ids}; use int64")
+
+    def _append(self, rows, n_rows):
+        for key, values in rows.items():
+            self._files[key].append(values[None] if key.startswith("graph.") else values)
+        for level in RAGGED:
+            self._n_rows[level] += n_rows[level]
+            self._files[f"{level}_offsets"].append(np.array([self._n_rows[level]], np.int64))
+            low, high = self._extremes[level]
+            self._extremes[level] = (min(low, n_rows[level]), max(high, n_rows[level]))
+        self.n_graphs += 1
+        self._bar.update()
+
+    def add_split(self, name, **parts):
+        """Name the graphs of train=, val=, test= (or other parts); before or after the graphs are added."""
+        if name in self._splits:
+            raise ValueError(f"split {name} is given twice")
+        self._splits[name] = convert_split(name, parts)
+
+    def add_array(self, name, values):
+        """Keep an array that belongs to no single graph, such as pairs of nodes; read it with column("free.NAME")."""
+        if name in self._free:
+            raise ValueError(f"array {name} is given twice")
+        self._free[name] = convert_array(name, values)
+
+    def _finish(self, kind, error, trace):
+        if kind is not None:
+            return
+        if not self.n_graphs:
+            raise ValueError(f"{self.path}: no graph was added")
+        if self.total is not None and self.n_graphs != self.total:
+            raise ValueError(f"{self.path}: {self.n_graphs} graphs were added, but total={self.total} were announced")
+        self._bar.close()
+        entries = self._write_splits()
+        for name, values in self._free.items():
+            entries[f"free.{name}"] = self._write_free(f"free.{name}", values)
+        for name, file in self._files.items():
+            file.finish()
+            level = "free" if "." not in name else name.split(".")[0]
+            entries[name] = file.entry(level, self.fields.get(name))
+        counts = {"graphs": self.n_graphs}
+        for level in RAGGED:
+            low, high = self._extremes[level]
+            counts |= {f"{level}s": self._n_rows[level], f"min_{level}s": low, f"max_{level}s": high}
+        header = {"format": FORMAT, "version": VERSION, "name": self.name, "generator": self.generator}
+        splits = {name: list(parts) for name, parts in self._splits.items()}
+        seal(self._folder, header | {"ids": self.ids, "counts": counts, "splits": splits, "arrays": entries})
+
+    def _write_splits(self):
+        entries = {}
+        for name, parts in self._splits.items():
+            for part, indices in parts.items():
+                wrong = indices[(indices < 0) | (indices >= self.n_graphs)]
+                if wrong.size:
+                    raise ValueError(f"split {name}, {part}: graph {wrong[0]}: expected 0 to {self.n_graphs - 1}")
+                key = f"free.split.{name}.{part}"
+                entries[key] = self._write_free(key, indices)
+        return entries
+
+    def _write_free(self, key, values):
+        with contextlib.closing(NpyWriter(self._folder, key, values.dtype, values.shape[1:])) as file:
+            file.append(values)
+            file.finish()
+        return file.entry("free")
