@@ -89,7 +89,7 @@ def test_pooling_by_hand_with_a_graph_that_has_no_nodes():
 
 
 def test_signs_flip_in_training_only_and_together_for_the_whole_batch():
-    net = net_of(ROOT / "configs/CSL/T3-CSL-MLP-LapPE-L4.json")
+    net = net_of(ROOT / "configs/CSL/T3-CSL-MLP-LapPE-L4.json", pos_enc="rand_sign")
     encoding = net.embedding.pos_enc
     torch.nn.init.eye_(encoding.linear.weight)
     torch.nn.init.zeros_(encoding.linear.bias)

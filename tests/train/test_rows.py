@@ -55,6 +55,17 @@ def test_the_list_names_configuration_and_command(capsys):
     )
 
 
+def test_the_encodings_of_table_3_are_the_programs():
+    """Absolute values for the message-passing nets, raw eigenvectors for the WL-GNNs; section 4's flipped signs are Table 7's."""
+    contents = [json.loads(path.read_text()) for path in PATHS if "-LapPE-" in path.stem]
+    found = {(content["net"]["model"], content["net"]["pos_enc"]) for content in contents}
+    dense = {"RingGNN", "3WLGNN"}
+    models = dense | {"MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN"}
+    assert found == {(model, "eigvecs" if model in dense else "abs") for model in models}
+    rand_sign = json.loads((ROOT / "configs/CSL/T7-CSL-Rand_sign_EigVecs.json").read_text())
+    assert rand_sign["net"]["pos_enc"] == "rand_sign"
+
+
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
 def test_configuration_is_that_of_its_row(path):
     content = json.loads(path.read_text())
