@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from data.dataset import DataConfig
-from data.positional_encoding import with_laplacian_encoding
 from data.SBMs import CLUSTER
+from data.transforms.laplacian import with_laplacian_encoding
 
 
 def plain_loop(store, k):

@@ -11,21 +11,20 @@ exactly the training edges of the split, as a multiset of (pair, year); all of t
 of 2018, all test edges of 2019.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
-import torch
 from tqdm import tqdm
 
-from data.dataset import PARTS, DataConfig, GraphDataset, thinned
+from data.dataset import DataConfig, GraphDataset
 from data.download import RawFile, find, present, sha256_of
+from data.draw import draw_neighbourhood
 from data.errors import DataError, StoreError
+from data.folds import LinkFold
 from data.readers import ogb_raw
 from data.readers.ogb_raw import check_range, check_shape
-from data.store import Field, Packed, PackedWriter
+from data.splits import PARTS, thinned
+from data.store import Field, PackedWriter
 
 ZIP = RawFile(
     "ogbl_collab/collab.zip",
@@ -45,7 +44,6 @@ PAIRS = {  # array of the store -> where it is in the raw files
     "negatives.val": ("val", "edge_neg"),
     "negatives.test": ("test", "edge_neg"),
 }
-EVALUATION_PAIRS = 1 << 18  # scored at once; each time the whole graph is passed through the net
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -157,88 +155,6 @@ def check_messages(tables, train, root):
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Pairs of nodes in batches
-
-
-def random_pairs(n_nodes, n_pairs, generator=None):
-    """(n_pairs, 2) ordered pairs of different nodes, each equally likely."""
-    src = torch.randint(n_nodes, (n_pairs,), generator=generator)
-    step = torch.randint(1, n_nodes, (n_pairs,), generator=generator)
-    return torch.stack([src, (src + step) % n_nodes], dim=1)
-
-
-def labelled(positive, negative):
-    """(pairs, y): pairs (2, P) and y (P,), 1 for the positive pairs, which come first, and 0 for the negative ones."""
-    y = torch.cat([torch.ones(len(positive)), torch.zeros(len(negative))])
-    return torch.cat([positive, negative]).T, y
-
-
-@dataclass
-class TrainingPairs:
-    """Batches (g, pairs, y): `batch_size` positive pairs in an order drawn from `generator`, and as many random pairs with label 0,
-    drawn anew for each batch. A random pair may be a link by chance: about 1 in 30,000 at COLLAB."""
-
-    g: object
-    positive: torch.Tensor
-    batch_size: int
-    generator: torch.Generator | None
-
-    def __len__(self):
-        return -(-len(self.positive) // self.batch_size)
-
-    def __iter__(self):
-        order = torch.randperm(len(self.positive), generator=self.generator)
-        for chosen in order.split(self.batch_size):
-            negative = random_pairs(self.g.num_nodes(), len(chosen), self.generator)
-            yield self.g, *labelled(self.positive[chosen], negative)
-
-
-@dataclass
-class EvaluationPairs:
-    """Batches (g, pairs, y): all positive, then all negative pairs, in stored order."""
-
-    g: object
-    positive: torch.Tensor
-    negative: torch.Tensor
-    batch_size: int
-
-    def __len__(self):
-        return -(-(len(self.positive) + len(self.negative)) // self.batch_size)
-
-    def __iter__(self):
-        pairs, y = labelled(self.positive, self.negative)
-        for start in range(0, len(y), self.batch_size):
-            batch = slice(start, start + self.batch_size)
-            yield self.g, pairs[:, batch], y[batch]
-
-
-@dataclass
-class LinkFold:
-    """The division of the links of one graph: `parts` has the positive pairs, `negatives` what they are ranked against."""
-
-    name: str
-    store: Packed
-    parts: dict
-    negatives: dict
-
-    @cached_property
-    def g(self):
-        """The message graph, the same object in every batch: all of it is passed through the net each time."""
-        return self.store.graph(0)
-
-    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
-        """With `shuffle` the batches of the training, otherwise those that measure a part; `workers` would have nothing to do."""
-        positive = pairs_tensor(self.parts[part])
-        if shuffle:
-            return TrainingPairs(self.g, positive, batch_size, generator)
-        return EvaluationPairs(self.g, positive, pairs_tensor(self.negatives[part]), max(batch_size, EVALUATION_PAIRS))
-
-
-def pairs_tensor(pairs):
-    return torch.from_numpy(pairs.astype(np.int64))
-
-
-# --------------------------------------------------------------------------------------------------------------------
 # The dataset
 
 
@@ -252,6 +168,7 @@ class COLLAB(GraphDataset):
     # year and weight in the order of A.4 and Table 5; a linear map follows, so the order is of no consequence
     parameters = {"years": YEARS, "edge_feat": ["year", "weight"]}  # noqa: RUF012 - read only
     folds = (0,)
+    draw = draw_neighbourhood
     # Tables 1 and 5; the pairs are OGB's counts
     counts = {  # noqa: RUF012 - read only
         "nodes": 235_868,
@@ -309,21 +226,6 @@ class COLLAB(GraphDataset):
         negatives = {part: self.store.column(f"free.negatives.{part}") for part in ("val", "test")}
         # the training pairs are ranked against the negative pairs of the validation: there are no others
         return LinkFold("split", self.store, parts, {"train": negatives["val"], **negatives})
-
-    def draw(self, axes, i):
-        """Scientist i, those who published with i and their papers together; the whole graph is too large for a picture."""
-        src, dst = self.store.edges(0)
-        near = np.append(np.setdiff1d(src[dst == i], [i])[:59], i)
-        inside = np.isin(src, near) & np.isin(dst, near) & (src < dst)
-        graph = nx.Graph()
-        graph.add_nodes_from(near.tolist())
-        graph.add_edges_from(zip(src[inside].tolist(), dst[inside].tolist(), strict=True))
-        place = nx.spring_layout(graph, seed=0)
-        for a, b in graph.edges:
-            axes.plot(*zip(place[a], place[b], strict=True), color="0.6", linewidth=1, zorder=1)
-        axes.scatter(
-            *zip(*place.values(), strict=True), c=["tab:red" if n == i else "tab:blue" for n in place], zorder=2
-        )
 
 
 class OwnCOLLAB(COLLAB):

@@ -7,8 +7,9 @@ nodes look alike to their neighbours, so nets that only pass messages stay at ch
 
 import numpy as np
 
-from data.dataset import PARTS, GraphDataset
+from data.dataset import GraphDataset
 from data.errors import StoreError
+from data.splits import stratified_folds
 from data.store import Field, PackedWriter
 
 
@@ -18,18 +19,6 @@ def skip_link_edges(n_nodes, skip):
     a = np.concatenate([i, i])
     b = np.concatenate([(i + 1) % n_nodes, (i + skip) % n_nodes])
     return np.concatenate([a, b]), np.concatenate([b, a])
-
-
-def stratified_folds(labels, n_folds, random):
-    """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
-    on the rest; 5 folds give 3:1:1."""
-    part = np.empty(len(labels), dtype=np.int64)
-    for label in np.unique(labels):
-        members = random.permutation(np.flatnonzero(labels == label))
-        part[members] = np.arange(len(members)) % n_folds
-    for f in range(n_folds):
-        test, val = part == f, part == (f + 1) % n_folds
-        yield dict(zip(PARTS, map(np.flatnonzero, (~test & ~val, val, test)), strict=True))
 
 
 class CSL(GraphDataset):

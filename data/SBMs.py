@@ -7,10 +7,11 @@ is to be found, with one known node in each of six communities. Nodes are in ran
 
 import numpy as np
 
-from data.dataset import PARTS, GraphDataset
+from data.dataset import GraphDataset
 from data.download import find, reading
 from data.errors import DataError, StoreError
 from data.readers.published import published_file, published_parts
+from data.splits import PARTS
 from data.store import Field, PackedWriter
 
 

@@ -17,12 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from data.dataset import PARTS, GraphDataset
+from data.dataset import GraphDataset
 from data.download import find, reading
+from data.draw import draw_tour
 from data.errors import DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.solvers.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
+from data.splits import PARTS
 from data.store import Field, PackedWriter
 
 # tours in one file of the unfinished ones: so many are lost at most, for each process, when the build is killed
@@ -126,6 +128,7 @@ class TSP(GraphDataset):
     generated = True
     licence = "generated here"
     n_classes = 2
+    draw = draw_tour
     parameters = {  # noqa: RUF012 - read only
         "graphs": {"train": 10_000, "val": 1_000, "test": 1_000},
         "min_nodes": 50,
@@ -182,15 +185,6 @@ class TSP(GraphDataset):
                 f"{store.path}: {store.n_graphs} graphs, {mean:.2f} nodes a graph, {store.n_edges} edges "
                 f"are not those of {self.name}: delete the folder, it is built again"
             )
-
-    def draw(self, axes, i):
-        """The cities in blue and the tour in red, as in Figure 2."""
-        points, (src, dst) = self.store.rows("node.feat", i), self.store.edges(i)
-        on_tour = self.store.rows("edge.label", i) == 1
-        for ends in zip(points[src[on_tour]], points[dst[on_tour]], strict=True):
-            axes.plot(*np.transpose(ends), color="red", linewidth=1, zorder=1)
-        axes.scatter(*points.T, color="blue", s=8, zorder=2)
-        axes.set_aspect("equal")
 
 
 class TSPSmall(TSP):

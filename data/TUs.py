@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from data.CSL import stratified_folds
-from data.dataset import PARTS, GraphDataset
+from data.dataset import GraphDataset
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
+from data.splits import PARTS, read_folds, stratified_folds
 from data.store import Field, PackedWriter
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
@@ -195,15 +195,3 @@ def node_features(source, n_nodes):
     if len(feat) != n_nodes:
         raise DataError(f"{source.path}: features of {len(feat)} nodes, but there are {n_nodes}: it is damaged")
     return feat
-
-
-def read_folds(path, n_graphs):
-    """One fold a line, graph numbers separated by commas."""
-    with reading(path):
-        folds = [np.array([int(word) for word in line.split(",")]) for line in path.read_text().split()]
-    for f, fold in enumerate(folds):
-        if fold.min() < 0 or fold.max() >= n_graphs:
-            raise DataError(
-                f"{path}, line {f + 1}: expected graph numbers from 0 to {n_graphs - 1}, found {fold.max()}"
-            )
-    return folds

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from data.dataset import PARTS
 from data.errors import DataError, StoreError
+from data.splits import PARTS
 from data.store import HEADER, Packed, PackedWriter
 from data.TUs import TextFiles, add_graphs, fields_of, read_graphs
 

@@ -7,17 +7,17 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
+from data.draw import draw_graph
 from data.errors import DataError
-from data.loader import Loader
-from data.positional_encoding import with_laplacian_encoding
-from data.store import Field, Packed, fingerprint, open_or_build
+from data.folds import GraphFold
+from data.splits import thinned
+from data.store import Field, fingerprint, open_or_build
+from data.transforms.laplacian import with_laplacian_encoding
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("train", "val", "test")
 
 
 class DataConfig(BaseModel):
@@ -59,19 +59,6 @@ class Features(NamedTuple):
     pos_enc_dim: int
 
 
-class Fold(NamedTuple):
-    """One division of a dataset into training, validation and test graphs."""
-
-    name: str
-    store: Packed
-    parts: dict
-
-    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
-        if len(self.parts[part]) == 0:
-            raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
-        return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers)
-
-
 class GraphDataset:
     """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`.
 
@@ -84,6 +71,7 @@ class GraphDataset:
     parameters: dict
     generated = False
     licence = "not stated"
+    draw = draw_graph  # graph i on matplotlib axes
 
     def __init__(self, config=None, pos_enc_dim=0):
         self.config = config = config or DataConfig()
@@ -103,19 +91,6 @@ class GraphDataset:
 
     def check(self, store):
         """Raise if the store's statistics are not those of the dataset. Costs nothing: reads the header."""
-
-    def draw(self, axes, i):
-        """Graph i on matplotlib axes, laid out by springs; nodes are coloured by their largest or only feature."""
-        import networkx as nx
-
-        src, dst = self.store.edges(i)
-        g = nx.Graph()
-        g.add_nodes_from(range(len(self.store.rows("node.in_degree", i))))
-        g.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
-        colour = self.store.rows("node.feat", i) if "node.feat" in self.store.fields else np.zeros(len(g))
-        place = nx.kamada_kawai_layout(g) if len(g) < 60 else nx.spring_layout(g, seed=0)
-        colour = colour.argmax(1) if colour.ndim > 1 else colour
-        nx.draw_networkx(g, place, ax=axes, node_size=25, node_color=colour, with_labels=False, cmap="tab20")
 
     @property
     def features(self):
@@ -141,9 +116,4 @@ class GraphDataset:
         parts = self.store.split(name)
         if self.config.limit:
             parts = {part: thinned(graphs, self.config.limit) for part, graphs in parts.items()}
-        return Fold(name, self.store, parts)
-
-
-def thinned(graphs, limit):
-    """At most `limit` of the graphs, spread evenly: files are often sorted by class."""
-    return graphs if len(graphs) <= limit else graphs[np.linspace(0, len(graphs) - 1, limit).round().astype(int)]
+        return GraphFold(name, self.store, parts)

@@ -14,12 +14,13 @@ from functools import partial
 
 import numpy as np
 
-from data.dataset import PARTS, GraphDataset
+from data.dataset import GraphDataset
 from data.download import RawFile, find, read_npz, reading
 from data.errors import DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.smiles import constrained_solubility, read_molecule
 from data.readers.unpickle import load_pickle
+from data.splits import PARTS
 from data.store import Field, PackedWriter
 
 ZINC_ATOMS = [

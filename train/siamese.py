@@ -12,7 +12,8 @@ import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from data.dataset import Features
-from data.positional_encoding import laplacian_eigenvectors, random_walk_returns
+from data.transforms.laplacian import laplacian_eigenvectors
+from data.transforms.random_walk import random_walk_returns
 from nets import build_net
 from nets.embedding import EIGENVECTOR_ENCODINGS
 from train.loop import choose_device

@@ -13,9 +13,9 @@ import zlib
 import numpy as np
 import torch
 
-from data.dataset import PARTS
 from data.download import RawFile
 from data.errors import DataError
+from data.splits import PARTS
 
 REMEDY = "delete the file, and get it again"
 LEVELS = ("graph", "node", "edge")

@@ -13,9 +13,10 @@ import pytest
 import torch
 
 from data.catalogue import CATALOGUE
-from data.COLLAB import COLLAB, EVALUATION_PAIRS, YEARS, OwnCOLLAB, random_pairs
+from data.COLLAB import COLLAB, YEARS, OwnCOLLAB
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
+from data.folds import EVALUATION_PAIRS, random_pairs
 from tools import collab_lookalike
 
 TABLES = Path(__file__).resolve().parents[2] / "paper_tables" / "benchmarking_gnns"
@@ -230,7 +231,7 @@ def test_evaluation_is_positives_then_all_negatives_in_order_whatever_the_batche
     fold = dataset.fold(0)
     (only,) = fold.loader(part, 64)
     assert EVALUATION_PAIRS >= 60_084 + 100_000  # validation and test of COLLAB: one pass through the graph
-    monkeypatch.setattr("data.COLLAB.EVALUATION_PAIRS", 1)
+    monkeypatch.setattr("data.folds.EVALUATION_PAIRS", 1)
     loader = fold.loader(part, 333)
     batches = list(loader)
     assert len(loader) == len(batches) > 1

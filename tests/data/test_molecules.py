@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from data import molecules
-from data.dataset import PARTS, DataConfig
+from data.dataset import DataConfig
 from data.errors import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull, read_index
 from data.readers.unpickle import load_pickle
+from data.splits import PARTS
 
 SMALL = {"train": 3, "val": 2, "test": 2}
 

@@ -9,8 +9,8 @@ import torch
 
 from data.CSL import skip_link_edges
 from data.dataset import Features
-from data.positional_encoding import laplacian_eigenvectors
 from data.store import Field
+from data.transforms.laplacian import laplacian_eigenvectors
 from nets import NETS, build_net
 from nets.heads import pool_nodes
 from train.tasks import EdgeClassification, GraphClassification, GraphRegression, NodeClassification

@@ -10,7 +10,9 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from data.dataset import PARTS, Features, Fold
+from data.dataset import Features
+from data.folds import GraphFold
+from data.splits import PARTS
 from data.store import Field, Packed, PackedWriter
 from nets import NETS, build_net
 from train.config import TrainConfig, parse_config
@@ -59,7 +61,7 @@ def toy(tmp_path, kind="graph", **changes):
     net = build_net(
         NETS["GCN"].Config(L=2, hidden_dim=16, out_dim=16), Features(store.fields["node.feat"], None, 0), task
     )
-    return net, Fold("fold0", store, store.split("fold0")), task, TrainConfig(**TRAIN | changes)
+    return net, GraphFold("fold0", store, store.split("fold0")), task, TrainConfig(**TRAIN | changes)
 
 
 def run_in(tmp_path, *words, fold=0):
@@ -305,7 +307,7 @@ def test_a_damaged_checkpoint_is_an_error_not_a_restart(tmp_path, monkeypatch):
 def test_a_checkpoint_of_another_dataset_is_refused(tmp_path, monkeypatch):
     run = interrupted_run(tmp_path, monkeypatch)
     net, fold, task, config = toy(tmp_path)
-    other = Fold("fold0", make_store(tmp_path / "other", TASKS["graph"][1], n_graphs=13), fold.parts)
+    other = GraphFold("fold0", make_store(tmp_path / "other", TASKS["graph"][1], n_graphs=13), fold.parts)
     with pytest.raises(RunError, match="another version of the dataset"):
         fit(net, other, task, config, run)
 

@@ -1,6 +1,6 @@
-"""Positional encodings: Laplacian, section D, the smallest non-trivial eigenvectors of each graph; and random walks (BREC).
+"""Laplacian positional encodings (section D): the smallest non-trivial eigenvectors of each graph.
 
-The former are computed once for a dataset and cached beside its store, keyed by the dataset's hash and the number of eigenvectors.
+They are computed once for a dataset and cached beside its store, keyed by the dataset's hash and the number of eigenvectors.
 """
 
 from functools import partial
@@ -73,22 +73,6 @@ def _smallest_nonzero(A, degree, k):
         operator, k, which="LA", v0=start, tol=1e-6, ncv=min(n_nodes, max(4 * k, 20))
     )
     return vectors[:, np.argsort(-values)]
-
-
-def random_walk_returns(n_nodes, src, dst, k):
-    """(n_nodes, k) float32: the probability that a random walk that starts at a node is back there after 1, 2, … k steps.
-
-    Edges are given in both directions. A walk at a node without edges stays there.
-    """
-    A = np.zeros((n_nodes, n_nodes))
-    np.add.at(A, (dst, src), 1.0)  # column: where a step begins
-    degree = A.sum(axis=0)
-    step = A / np.maximum(degree, 1) + np.diag((degree == 0).astype(float))
-    encoding, power = np.empty((n_nodes, k), dtype=np.float32), np.eye(n_nodes)
-    for i in range(k):
-        power = step @ power
-        encoding[:, i] = power.diagonal()
-    return encoding
 
 
 def _encode(store, k, i):

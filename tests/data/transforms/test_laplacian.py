@@ -7,12 +7,7 @@ import pytest
 from data import parallel
 from data.CSL import CSL
 from data.dataset import DataConfig
-from data.positional_encoding import (
-    DENSE_UP_TO,
-    laplacian_eigenvectors,
-    random_walk_returns,
-    with_laplacian_encoding,
-)
+from data.transforms.laplacian import DENSE_UP_TO, laplacian_eigenvectors, with_laplacian_encoding
 
 
 def edges_of(graph):
@@ -61,7 +56,7 @@ def test_a_directed_graph_is_refused():
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr("data.positional_encoding.DENSE_UP_TO", 10)
+    monkeypatch.setattr("data.transforms.laplacian.DENSE_UP_TO", 10)
 
 
 def with_isolated_nodes(graph, n):
@@ -94,7 +89,7 @@ def test_a_large_graph_has_the_smallest_eigenvectors_that_are_not_zero(graph, ev
 def test_large_and_small_agree_on_a_connected_graph(monkeypatch):
     graph = nx.path_graph(50)  # its eigenvalues are simple: the vectors agree but for their signs
     small = laplacian_eigenvectors(50, *edges_of(graph), 4)
-    monkeypatch.setattr("data.positional_encoding.DENSE_UP_TO", 10)
+    monkeypatch.setattr("data.transforms.laplacian.DENSE_UP_TO", 10)
     np.testing.assert_allclose(np.abs(laplacian_eigenvectors(50, *edges_of(graph), 4)), np.abs(small), atol=1e-5)
 
 
@@ -108,24 +103,12 @@ def test_encodings_do_not_depend_on_who_computes_them(tmp_path, monkeypatch):
     assert np.array_equal(*encodings)
 
 
+def test_a_cached_encoding_is_found_again(csl):
+    """Its folder is named after dataset and parameters: with another name all stored encodings would be computed again."""
+    assert (csl.store.path / "derived" / "pos_enc-22c0f935145ab641").is_dir()
+
+
 def test_a_large_graph_without_edges():
     n = DENSE_UP_TO + 1
     none = np.empty(0, dtype=np.int64)
     np.testing.assert_array_equal(laplacian_eigenvectors(n, none, none, 3).T @ np.ones(n), np.ones(3))
-
-
-def test_return_probabilities_of_random_walks():
-    """Of a triangle 0, 1/2, 1/4; of a path's middle and ends 0, 1 and 1/2, 0; a node without edges stays where it is."""
-    src, dst = [0, 1, 1, 2, 2, 0, 3, 4, 4, 5], [1, 0, 2, 1, 0, 2, 4, 3, 5, 4]
-    p = random_walk_returns(7, src, dst, 3)
-    assert p.dtype == np.float32
-    assert p.tolist() == [[0, 0.5, 0.25]] * 3 + [[0, 0.5, 0], [0, 1, 0], [0, 0.5, 0], [1, 1, 1]]
-
-
-def test_return_probabilities_move_with_the_nodes():
-    random = np.random.default_rng(0)
-    A = np.triu(random.random((12, 12)) < 0.4, 1)
-    src, dst = np.nonzero(A | A.T)
-    number = random.permutation(12)
-    before, after = random_walk_returns(12, src, dst, 8), random_walk_returns(12, number[src], number[dst], 8)
-    assert np.allclose(after[number], before, atol=1e-6) and (before > 0).any()

@@ -1,0 +1,107 @@
+"""Folds: one division of a dataset into training, validation and test, and the batches of each part."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from data.loader import Loader
+from data.store import Packed
+
+EVALUATION_PAIRS = 1 << 18  # scored at once; each time the whole graph is passed through the net
+
+
+class GraphFold(NamedTuple):
+    """One division of a dataset into training, validation and test graphs."""
+
+    name: str
+    store: Packed
+    parts: dict
+
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+        if len(self.parts[part]) == 0:
+            raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
+        return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers)
+
+
+# Pairs of nodes in batches
+
+
+def random_pairs(n_nodes, n_pairs, generator=None):
+    """(n_pairs, 2) ordered pairs of different nodes, each equally likely."""
+    src = torch.randint(n_nodes, (n_pairs,), generator=generator)
+    step = torch.randint(1, n_nodes, (n_pairs,), generator=generator)
+    return torch.stack([src, (src + step) % n_nodes], dim=1)
+
+
+def labelled(positive, negative):
+    """(pairs, y): pairs (2, P) and y (P,), 1 for the positive pairs, which come first, and 0 for the negative ones."""
+    y = torch.cat([torch.ones(len(positive)), torch.zeros(len(negative))])
+    return torch.cat([positive, negative]).T, y
+
+
+@dataclass
+class TrainingPairs:
+    """Batches (g, pairs, y): `batch_size` positive pairs in an order drawn from `generator`, and as many random pairs with label 0,
+    drawn anew for each batch. A random pair may be a link by chance: about 1 in 30,000 at COLLAB."""
+
+    g: object
+    positive: torch.Tensor
+    batch_size: int
+    generator: torch.Generator | None
+
+    def __len__(self):
+        return -(-len(self.positive) // self.batch_size)
+
+    def __iter__(self):
+        order = torch.randperm(len(self.positive), generator=self.generator)
+        for chosen in order.split(self.batch_size):
+            negative = random_pairs(self.g.num_nodes(), len(chosen), self.generator)
+            yield self.g, *labelled(self.positive[chosen], negative)
+
+
+@dataclass
+class EvaluationPairs:
+    """Batches (g, pairs, y): all positive, then all negative pairs, in stored order."""
+
+    g: object
+    positive: torch.Tensor
+    negative: torch.Tensor
+    batch_size: int
+
+    def __len__(self):
+        return -(-(len(self.positive) + len(self.negative)) // self.batch_size)
+
+    def __iter__(self):
+        pairs, y = labelled(self.positive, self.negative)
+        for start in range(0, len(y), self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            yield self.g, pairs[:, batch], y[batch]
+
+
+@dataclass
+class LinkFold:
+    """The division of the links of one graph: `parts` has the positive pairs, `negatives` what they are ranked against."""
+
+    name: str
+    store: Packed
+    parts: dict
+    negatives: dict
+
+    @cached_property
+    def g(self):
+        """The message graph, the same object in every batch: all of it is passed through the net each time."""
+        return self.store.graph(0)
+
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+        """With `shuffle` the batches of the training, otherwise those that measure a part; `workers` would have nothing to do."""
+        positive = pairs_tensor(self.parts[part])
+        if shuffle:
+            return TrainingPairs(self.g, positive, batch_size, generator)
+        return EvaluationPairs(self.g, positive, pairs_tensor(self.negatives[part]), max(batch_size, EVALUATION_PAIRS))
+
+
+def pairs_tensor(pairs):
+    return torch.from_numpy(pairs.astype(np.int64))

@@ -1,0 +1,37 @@
+"""Splits: which graphs are for training, validation and test. Drawn here, or read from published index files."""
+
+import numpy as np
+
+from data.download import reading
+from data.errors import DataError
+
+PARTS = ("train", "val", "test")
+
+
+def stratified_folds(labels, n_folds, random):
+    """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
+    on the rest; 5 folds give 3:1:1."""
+    part = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        members = random.permutation(np.flatnonzero(labels == label))
+        part[members] = np.arange(len(members)) % n_folds
+    for f in range(n_folds):
+        test, val = part == f, part == (f + 1) % n_folds
+        yield dict(zip(PARTS, map(np.flatnonzero, (~test & ~val, val, test)), strict=True))
+
+
+def read_folds(path, n_graphs):
+    """One fold a line, graph numbers separated by commas."""
+    with reading(path):
+        folds = [np.array([int(word) for word in line.split(",")]) for line in path.read_text().split()]
+    for f, fold in enumerate(folds):
+        if fold.min() < 0 or fold.max() >= n_graphs:
+            raise DataError(
+                f"{path}, line {f + 1}: expected graph numbers from 0 to {n_graphs - 1}, found {fold.max()}"
+            )
+    return folds
+
+
+def thinned(graphs, limit):
+    """At most `limit` of the graphs, spread evenly: files are often sorted by class."""
+    return graphs if len(graphs) <= limit else graphs[np.linspace(0, len(graphs) - 1, limit).round().astype(int)]
