@@ -1,0 +1,40 @@
+"""Nested GNNs (BREC, Table 2): a GIN inside the ego net of each node, ego nets summed to a vector per graph."""
+
+import torch.nn.functional as F
+from torch import nn
+
+from layers.closed_gin_layer import ClosedGINLayer
+from layers.two_maps import LastBatchNorm
+from nets.subgraph_skeleton import SubgraphNet, mlp_head
+
+
+class NGNNNet(SubgraphNet):
+    """NGNN: ego nets of radius 1 without marks, six layers of GIN with ε = 0 and no BN, the sum of all rows, an MLP, BN.
+
+    3,568 parameters, in the program too.
+    """
+
+    def __init__(self, L=6, hidden_dim=16, radius=1, out_dim=16, in_dim=1):
+        super().__init__(radius)
+        widths = [in_dim] + [hidden_dim] * L
+        self.layers = nn.ModuleList(ClosedGINLayer(a, hidden_dim, norm=None) for a in widths[:-1])
+        self.head = nn.Sequential(mlp_head(hidden_dim, hidden_dim, out_dim), LastBatchNorm(out_dim))
+
+    def input(self, s):
+        return s.distance.new_ones(len(s), 1).to(self.dtype)
+
+    def pool(self, s, x):
+        return s.sum_graphs(s.sum_nodes(x))
+
+
+class DENGNNNet(NGNNNet):
+    """DE+NGNN: NGNN with radius 8 and width 128, where a row starts from its distance to the root, one-hot.
+
+    201,488 parameters, in the program too.
+    """
+
+    def __init__(self, L=6, hidden_dim=128, radius=8, out_dim=16):
+        super().__init__(L, hidden_dim, radius, out_dim, in_dim=radius + 1)
+
+    def input(self, s):
+        return F.one_hot(s.distance, self.radius + 1).to(self.dtype)

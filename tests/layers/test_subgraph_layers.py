@@ -1,0 +1,287 @@
+"""The layers on subgraphs against loops over (subgraph, node), written from their equations; and the sums that they are made of."""
+
+import dgl
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from layers.closed_gin_layer import ClosedGINLayer
+from layers.deep_sets_layer import DeepSetsLayer
+from layers.dss_layer import DSSLayer
+from layers.gnn_ak_layer import GNNAKLayer, InnerGINELayer
+from layers.sswl_layer import SSWLLayer, SSWLPoolLayer
+from layers.subgraphs import EgoNets, Subgraphs
+from layers.sun_layer import SUNLayer
+from layers.two_maps import LastBatchNorm
+from tests.layers.reference import randomised
+
+DIM = 5
+# a path of five nodes with a triangle at its end; an edge and a node alone; a square
+SIZES, EDGES = (5, 3, 4), ("01 12 23 34 24", "56", "89 9A AB B8")
+NEIGHBOURS = {v: [] for v in range(12)}
+for a, b in (word for edges in EDGES for word in edges.split()):
+    NEIGHBOURS[int(a, 16)].append(int(b, 16))
+    NEIGHBOURS[int(b, 16)].append(int(a, 16))
+GRAPH = [b for b, n in enumerate(SIZES) for _ in range(n)]
+NODES = range(12)
+ROWS_OF_GRAPH = {b: [v for v in NODES if GRAPH[v] == b] for b in range(3)}
+
+
+def distance_by_search(r, v):
+    seen, steps = {r}, 0
+    while v not in seen:
+        larger = seen | {u for w in seen for u in NEIGHBOURS[w]}
+        if larger == seen:
+            return 9
+        seen, steps = larger, steps + 1
+    return steps
+
+
+D = {(r, v): distance_by_search(r, v) for r in NODES for v in NODES if GRAPH[r] == GRAPH[v]}
+
+
+def batch(idtype=torch.int64):
+    src, dst = zip(*((u, v) for v in NODES for u in NEIGHBOURS[v]), strict=True)
+    g = dgl.graph((torch.tensor(src), torch.tensor(dst)), num_nodes=12, idtype=idtype)
+    g.set_batch_num_nodes(torch.tensor(SIZES))
+    g.set_batch_num_edges(torch.tensor([10, 2, 8]))
+    return g
+
+
+def distance_matrices():
+    return [np.array([[D[r, v] for v in nodes] for r in nodes]) for nodes in ROWS_OF_GRAPH.values()]
+
+
+class Case:
+    """Ego nets, their rows as a list of (r, v), and N_r(v)."""
+
+    def __init__(self, radius=None, keep_outside=False):
+        self.s = EgoNets(batch(), distance_matrices(), radius, keep_outside)
+        self.radius = 9 if radius is None else radius
+        self.rows = [(r, v) for v in NODES for r in ROWS_OF_GRAPH[GRAPH[v]] if keep_outside or D[r, v] <= self.radius]
+
+    def inside(self, r, v):
+        return [u for u in NEIGHBOURS[v] if max(D[r, u], D[r, v]) <= self.radius]
+
+    def table(self, f):
+        return torch.stack([f(r, v) for r, v in self.rows])
+
+    def as_dict(self, x):
+        return dict(zip(self.rows, x, strict=True))
+
+
+CASES = {"whole graphs": (None, False), "radius 1": (1, False), "radius 2": (2, False), "1, outside": (1, True)}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return Case(*CASES[request.param])
+
+
+def features(n, dim=DIM):
+    return torch.randn(n, dim, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def close(seen, expected):
+    torch.testing.assert_close(seen, expected, rtol=0, atol=1e-10)
+
+
+# What the equations are made of
+
+
+def batch_norm(norm, x):
+    x = (x - x.mean(0)) / torch.sqrt(x.var(0, unbiased=False) + norm.eps)
+    return x if norm.weight is None else x * norm.weight + norm.bias
+
+
+def apply(modules, x):
+    """A sequence of linear maps, normalisations and ReLUs, row by row."""
+    for module in modules:
+        if isinstance(module, nn.Linear):
+            x = torch.stack([module.weight @ row + (0 if module.bias is None else module.bias) for row in x])
+        else:
+            x = batch_norm(module, x) if isinstance(module, nn.BatchNorm1d) else x.clamp(min=0)
+    return x
+
+
+def total(values, like):
+    return sum(values, torch.zeros_like(like))
+
+
+def closed(case, x, eps=0.0, message=lambda x: x):
+    """(1 + ε) x_rv + Σ_{u ∈ N_r(v)} message(x_ru)."""
+    return case.table(lambda r, v: (1 + eps) * x[r, v] + total((message(x[r, u]) for u in case.inside(r, v)), x[r, v]))
+
+
+def closed_on_graph(h):
+    return torch.stack([h[v] + total((h[u] for u in NEIGHBOURS[v]), h[v]) for v in NODES])
+
+
+def over_roots(x, mean):
+    """Sum or mean of x_rv over the roots r of the rows of v."""
+    columns = [[value for (_, w), value in x.items() if w == v] for v in NODES]
+    return torch.stack([sum(c) / (len(c) if mean else 1) for c in columns])
+
+
+def over_nodes(x):
+    return torch.stack([sum(value for (q, _), value in x.items() if q == r) for r in NODES])
+
+
+# The loops
+
+
+def closed_gin_by_loop(layer, case, x):
+    out = apply(layer.mlp, closed(case, case.as_dict(x)))
+    return (out if isinstance(layer.norm, nn.Identity) else batch_norm(layer.norm, out)).clamp(min=0)
+
+
+def dss_by_loop(layer, case, x):
+    x = case.as_dict(x)
+    inside = case.as_dict(batch_norm(layer.norm1, apply(layer.mlp1, closed(case, x))))
+    shared = batch_norm(layer.norm2, apply(layer.mlp2, closed_on_graph(over_roots(x, mean=True))))
+    return case.table(lambda r, v: (inside[r, v] + shared[v]).clamp(min=0))
+
+
+def sun_by_loop(layer, case, rows):
+    x = case.as_dict(rows)
+    d, h, mean = torch.stack([x[v, v] for v in NODES]), over_nodes(x), over_roots(x, mean=True)
+    u = {name: apply(layer.u[name], value) for name, value in
+         {"vv": d, "kk": d, "ro": h, "root_vv": d, "root_ro": h}.items()}  # fmt: skip
+    u_kv = case.as_dict(apply(layer.u["kv"], rows))
+    g1, g3 = (case.as_dict(apply(layer.g[i], closed(case, x))) for i in (0, 2))
+    g2, g4 = (batch_norm(layer.norm[i], apply(layer.g[i], closed_on_graph(mean))) for i in (1, 3))
+    others = [(r, v) for r, v in case.rows if r != v]
+    g1 = dict(zip(others, batch_norm(layer.norm[0], torch.stack([g1[row] for row in others])), strict=True))
+    g3 = batch_norm(layer.norm[2], torch.stack([g3[v, v] for v in NODES]))
+
+    def out(r, v):
+        if r == v:
+            return (u["root_vv"][r] + g3[r] + g4[r] + u["root_ro"][r]).clamp(min=0)
+        return (u["vv"][v] + u["kk"][r] + u_kv[r, v] + g1[r, v] + g2[v] + u["ro"][r]).clamp(min=0)
+
+    return case.table(out)
+
+
+def gine_by_loop(layer, case, y, e):
+    y_hat = closed(case, case.as_dict(y), layer.eps, lambda x: (x + e).clamp(min=0))
+    return y + batch_norm(layer.norm, apply(layer.mlp, y_hat)).clamp(min=0)
+
+
+def gnn_ak_by_loop(layer, case, x):
+    t = layer.t.weight
+    y = case.table(lambda r, v: torch.cat([x[v], t[D[r, v]]]))
+    for inner in layer.inner:
+        y = gine_by_loop(inner, case, y, layer.e)
+    z = apply([layer.W], y)
+    part = {name: case.as_dict(apply(layer.part[name], z)) for name in "SC"}
+    z = case.as_dict(z)
+
+    def gate(name, r, v):
+        return torch.sigmoid(layer.G[name].weight @ t[D[r, v]] + layer.G[name].bias)
+
+    c = torch.stack([z[v, v] * gate("c", v, v) for v in NODES])
+    S, C = ({(r, v): value * gate(name, r, v) for (r, v), value in part[name].items()} for name in "SC")
+    return x + apply(layer.out, torch.cat([c, over_nodes(S), over_roots(C, mean=False)], 1))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [ClosedGINLayer(DIM, 4), ClosedGINLayer(DIM, 4, norm=None), ClosedGINLayer(DIM, 4, norm=LastBatchNorm)],
+    ids=["BN", "no BN", "BN of the last batch"],
+)
+def test_closed_gin(case, layer):
+    x = features(len(case.rows))
+    close(randomised(layer)(case.s, x), closed_gin_by_loop(layer, case, x))
+
+
+@pytest.mark.parametrize("layer, loop", [(DSSLayer, dss_by_loop), (SUNLayer, sun_by_loop)], ids=["DSS", "SUN"])
+def test_dss_and_sun(case, layer, loop):
+    layer, x = randomised(layer(DIM, 4)), features(len(case.rows))
+    close(layer(case.s, x), loop(layer, case, x))
+
+
+@pytest.mark.parametrize("radius", [1, 2])
+def test_gnn_ak(radius):
+    case, x = Case(radius), features(12)
+    layer = randomised(GNNAKLayer(DIM, 3, radius))
+    close(layer(case.s, x), gnn_ak_by_loop(layer, case, x))
+
+
+def test_the_inner_layer_of_gnn_ak(case):
+    layer, y, e = randomised(InnerGINELayer(DIM)), features(len(case.rows)), features(1)[0]
+    close(layer(case.s, y, e), gine_by_loop(layer, case, y, e))
+
+
+def test_sswl():
+    case, x = Case(), features(len(Case().rows))
+    layer, pool = randomised(SSWLLayer(DIM)), randomised(SSWLPoolLayer(DIM))
+    at, (e1, e2, e3) = case.as_dict(x), layer.eps
+    f_uL = apply(layer.f_uL, closed(case, at, e1, lambda x: x.clamp(min=0)))
+    f_vL = case.table(
+        lambda u, v: (1 + e2) * at[u, v] + total((at[w, v].clamp(min=0) for w in NEIGHBOURS[u]), at[u, v])
+    )
+    f_vv = apply(layer.f_vv, case.table(lambda u, v: (1 + e3) * at[u, v] + at[v, v]))
+    close(layer(case.s, x), batch_norm(layer.norm, f_uL + apply(layer.f_vL, f_vL) + f_vv).clamp(min=0))
+    rows = over_nodes(at)
+    close(pool(case.s, x), batch_norm(pool.norm, apply(pool.f, case.table(lambda u, v: rows[u]))).clamp(min=0))
+
+
+def test_deep_sets():
+    layer, h = randomised(DeepSetsLayer(DIM, 4)), features(12)
+    mean = [h[ROWS_OF_GRAPH[b]].mean(0) for b in GRAPH]
+    maps = [layer.W1.weight @ h[r] + layer.W1.bias + layer.W2.weight @ mean[r] + layer.W2.bias for r in NODES]
+    close(layer(Case().s, h), torch.stack([torch.where(x > 0, x, torch.exp(x) - 1) for x in maps]))
+
+
+# The rows and their sums
+
+
+def test_rows_and_sums(case):
+    s, x = case.s, features(len(case.rows))
+    at = case.as_dict(x)
+    assert list(zip(s.subgraph.tolist(), s.node.tolist(), strict=True)) == case.rows
+    assert s.distance.tolist() == [D[row] for row in case.rows] and s.is_root().tolist() == [
+        r == v for r, v in case.rows
+    ]
+    assert [case.rows[i] for i in s.root_row] == [(v, v) for v in NODES]
+    close(s.sum_nodes(x), over_nodes(at))
+    close(s.sum_subgraphs(x), over_roots(at, mean=False))
+    close(s.mean_subgraphs(x), over_roots(at, mean=True))
+    close(s.mean_nodes(x), over_nodes({row: value / sum(r == row[0] for r, _ in at) for row, value in at.items()}))
+    h = features(12)
+    close(s.of_nodes(h), case.table(lambda r, v: h[v]))
+    close(s.of_subgraphs(h), case.table(lambda r, v: h[r]))
+    close(s.sum_graphs(h), torch.stack([h[nodes].sum(0) for nodes in ROWS_OF_GRAPH.values()]))
+    assert torch.equal(s.collect(s.spread(x)), x)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (4, 3)], ids=["one size", "two sizes"])
+def test_swapping_the_ends_of_pairs(sizes):
+    g = dgl.batch([dgl.graph(([0, 1], [1, 0]), num_nodes=n) for n in sizes])
+    s = EgoNets(g, [np.zeros((n, n), dtype=np.int64) for n in sizes])
+    pairs = torch.stack([s.subgraph, s.node], 1)
+    assert torch.equal(s.swap(pairs), pairs.flip(1))
+
+
+def test_different_numbers_of_subgraphs_per_graph():
+    """Two subgraphs of a graph of three nodes, three of one of two nodes."""
+    members = [np.array([[1, 1, 0], [0, 1, 1]], bool), np.array([[1, 0], [1, 1], [0, 1]], bool)]
+    g = dgl.batch([dgl.graph(([0, 1, 1, 2], [1, 0, 2, 1])), dgl.graph(([0, 1], [1, 0]))])
+    s = Subgraphs(g, members)
+    assert s.S == 5 and s.k == 3
+    assert s.node.tolist() == [0, 1, 1, 2, 3, 3, 4, 4] and s.subgraph.tolist() == [0, 0, 1, 1, 2, 3, 3, 4]
+    x = torch.arange(1.0, 9.0)[:, None]
+    assert s.sum_neighbours(x).flatten().tolist() == [2, 1, 4, 3, 0, 7, 6, 0]
+    assert s.sum_nodes(x).flatten().tolist() == [3, 7, 5, 13, 8]
+    assert s.sum_subgraphs(x).flatten().tolist() == [1, 5, 4, 11, 15]
+    h = torch.arange(5.0)[:, None]
+    assert s.of_subgraphs(h).flatten().tolist() == s.subgraph.tolist()
+
+
+def test_evaluation_takes_mean_and_variance_of_the_last_batch():
+    norm, (first, last, other) = LastBatchNorm(3).double(), features(12, 3).view(3, 4, 3)
+    norm(first)
+    norm(last)
+    assert not list(norm.parameters())
+    close(norm.eval()(other), (other - last.mean(0)) / (last.var(0) + 1e-5).sqrt())
