@@ -4,8 +4,6 @@ A row is a net that is trained on each pair and then tested (RPC), or a method w
 The paper has the best of ten seeds: --seeds [100,200,300,400,500,600,700,800,900,1000].
 """
 
-import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
-
 from functools import partial
 
 from data.BREC import BREC

@@ -5,8 +5,6 @@ your own in OGB's raw format needs no new file: --dataset COLLAB-own --data.data
 writes a small one to try).
 """
 
-import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
-
 from data.COLLAB import COLLAB, OwnCOLLAB
 from nets import build_net
 from train.config import parse_config
@@ -15,7 +13,6 @@ from train.loop import fit
 from train.random_state import seed_all
 from train.table import row_report
 from train.tasks import LinkPrediction
-
 
 DATASETS = {"COLLAB": COLLAB, "COLLAB-own": OwnCOLLAB}
 

@@ -4,8 +4,6 @@ Without --config and --dataset it is a first try on TSP-small. `--dataset TSP` h
 once. Copy this file to add a dataset of edge classification: change the dataset, the task and the default row.
 """
 
-import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
-
 from data.TSP import DATASETS
 from nets import build_net
 from train.config import parse_config

@@ -3,8 +3,6 @@
 Copy this file to add a dataset of graph classification: change the datasets, the task and the default row.
 """
 
-import train.runtime  # noqa: F401, I001 - first: allocator and threads, before torch is loaded
-
 from data.TUs import TUDatasets
 from nets import build_net
 from train.config import parse_config
@@ -13,7 +11,6 @@ from train.loop import fit
 from train.random_state import seed_all
 from train.table import row_report
 from train.tasks import GraphClassification
-
 
 DATASETS = TUDatasets()
 

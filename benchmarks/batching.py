@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-import train.runtime  # noqa: F401, I001, the process settings of a training run, before torch
+import process  # noqa: F401, I001 - before torch
 
 import dgl
 import numpy as np

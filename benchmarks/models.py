@@ -8,7 +8,7 @@ cutting or collating the batch, forward, loss, backward, optimizer step. Message
     (a)    the same model in torch_geometric, through its DataLoader (pip install -r requirements-benchmark.txt)
     (b)    the same model of dgl.nn layers (GatedGCN, which dgl.nn lacks: dgl.ops), through dgl.batch
 
-both in processes without the settings of train/runtime.py (--same-settings: with them); RingGNN and 3WLGNN with
+both in processes without the settings of process.py (--same-settings: with them); RingGNN and 3WLGNN with
 
     one    the same net, one graph at a time, gradients accumulated
     naive  RingGNN as `one`, all 15 basis tensors of eq. (44) built and put through one product
@@ -37,7 +37,7 @@ from types import SimpleNamespace
 if __name__ == "__main__" and "--variant" not in sys.argv:
     os.environ["GNN_PROCESS_SETTINGS"] = "off"  # of this process, which only waits; each variant is told its own
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-import train.runtime  # noqa: F401, I001
+import process  # noqa: F401, I001 - before torch
 
 import dgl
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the process settings of train/runtime.py are worth: the same steps in processes with and without them, interleaved.
+"""What the process settings of process.py are worth: the same steps in processes with and without them, interleaved.
 
     python -m benchmarks.process_settings [--rounds 3]
 
@@ -13,7 +13,7 @@ import sys
 from statistics import median
 
 CHILD = """
-import train.runtime, time, torch
+import process, time, torch
 from torch import nn
 torch.manual_seed(0)
 e = torch.randn(759_000, 70)  # one batch of 128 PATTERN graphs: edges, nodes, sources

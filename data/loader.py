@@ -6,21 +6,12 @@ import warnings
 import numpy as np
 import torch
 
-
-def _all_cores():
-    """The cores of this program. Once threads are bound, the main thread has one core, and its workers would inherit that one:
-    train/runtime.py notes before how many there are."""
-    if noted := os.environ.get("GNN_CORES"):
-        return {int(core) for core in noted.split(",")}
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-
-
-ALL_CORES = _all_cores()
+from process import all_cores
 
 
 def _use_all_cores(worker):
-    if ALL_CORES:
-        os.sched_setaffinity(0, ALL_CORES)
+    if cores := all_cores():
+        os.sched_setaffinity(0, cores)
 
 
 class Loader:

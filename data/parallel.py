@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
-from data.loader import ALL_CORES
+from process import all_cores
 
 # Each worker computes with one thread, wherever the system lets it, however the parent is bound.
 WORKER_ENVIRONMENT = {
@@ -32,7 +32,7 @@ def parallel_map(function, items, description, unit=" graphs", chunk=16, workers
     so memory stays flat. Starting workers takes seconds, so this process computes alone at first; a small task is done by then.
     """
     items, begin, libraries = list(items), time.monotonic(), ThreadpoolController()
-    workers = min(workers or len(ALL_CORES or ()) or os.cpu_count(), -(-len(items) // chunk))
+    workers = min(workers or len(all_cores() or ()) or os.cpu_count(), -(-len(items) // chunk))
     with tqdm(total=len(items), desc=description, unit=unit, disable=True if description is None else None) as bar:
         for i, item in enumerate(items):
             if workers > 1 and time.monotonic() - begin > PATIENCE and len(items) - i > chunk:
@@ -49,7 +49,8 @@ def parallel_map(function, items, description, unit=" graphs", chunk=16, workers
 def _in_processes(function, items, chunk, workers):
     chunks = (items[start : start + chunk] for start in range(0, len(items), chunk))
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
-    with _environment(WORKER_ENVIRONMENT), ProcessPoolExecutor(workers, context, _begin, (function, ALL_CORES)) as pool:
+    begin = (function, all_cores())
+    with _environment(WORKER_ENVIRONMENT), ProcessPoolExecutor(workers, context, _begin, begin) as pool:
         waiting = deque()
         try:
             for _ in range(3 * workers):

@@ -4,8 +4,6 @@ python -m docs.make_models           writes the page
 python -m docs.make_models --check   exit 1 if the page is not what the code says
 """
 
-import train.runtime  # noqa: F401, I001
-
 import argparse
 import inspect
 import sys

@@ -1,5 +1,6 @@
 """One net a model. `NETS` is the plain dictionary of names; to add a model, write its file and add a line here."""
 
+import process  # noqa: F401 - before torch is loaded
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
 from nets.gcn_net import GCNNet

@@ -5,11 +5,11 @@ import os
 # The tensors of the tests are small: a second thread costs more than it brings, above all beside other programs.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import train.runtime  # noqa: F401, I001
-
 from pathlib import Path
 
 import pytest
+
+import process  # noqa: F401 - before any test loads torch
 
 
 @pytest.fixture(scope="session")

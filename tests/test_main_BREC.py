@@ -149,7 +149,7 @@ def test_an_interrupted_run_asks_only_for_what_is_missing(standin, tmp_path, mon
 
 
 KILLED_ONCE = f"""
-import train.runtime, os, signal, sys, time
+import os, signal, sys, time
 from pathlib import Path
 import main_BREC
 from data.BREC import BREC

@@ -26,7 +26,7 @@ from train.files import RunError, explain, write_atomic
 SYNC = 5.0  # seconds between two looks at the files of a run
 ATTEMPTS = 5  # machines a run may lose before it counts as failed
 PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver,
-NOT_PASSED_ON = "GNN_CORES"  # but not the numbers of the driver's cores (train/runtime.py)
+NOT_PASSED_ON = "GNN_CORES"  # but not the numbers of the driver's cores (process.py)
 SAME_PATH = "the project must be at the same path on all machines of the cluster, installed as docs/scale.md says"
 
 

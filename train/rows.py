@@ -4,8 +4,6 @@ python -m train.rows                  every row, its configuration file and its 
 python -m train.rows --check_params   builds every net and compares its number of parameters with the printed one
 """
 
-import train.runtime  # noqa: F401, I001
-
 import argparse
 import csv
 import sys
@@ -15,8 +13,8 @@ from types import SimpleNamespace
 from data.catalogue import CATALOGUE
 from nets import build_net, count_parameters
 from train.config import Config
-from train.table import PAPER, config_files
 from train.signals import end_with_pipe
+from train.table import PAPER, config_files
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = (2, 3, 4, 6, 7, 8)

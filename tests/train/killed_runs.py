@@ -4,7 +4,7 @@ The modules are loaded once and each attempt is a fork, so that a kill costs mil
 Prints the number of kills.    python -m tests.train.killed_runs SEED LONGEST_LIFE ARGUMENTS_OF_MAIN...
 """
 
-import train.runtime  # noqa: F401, I001
+import process  # noqa: F401, I001 - before torch
 
 import os
 import random

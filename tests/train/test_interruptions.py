@@ -79,7 +79,6 @@ def test_killed_at_random_moments_it_ends_with_the_same_numbers_to_the_bit(tmp_p
 
 
 KILLED_WHILE_WRITING = """
-import train.runtime
 import os, signal, sys
 import main_CSL
 from train import files, loop, run

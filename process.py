@@ -1,6 +1,4 @@
-"""Sets the process up for fast CPU runs. Every main file imports it first, before torch is loaded:
-
-    import train.runtime  # noqa: F401
+"""Sets the process up for fast CPU runs, when it is imported: data, layers, nets and train do so before they load torch.
 
 Three settings, each measured (benchmarks/process_settings.py), none of which changes a result:
 
@@ -43,10 +41,18 @@ def machine_is_idle(samples=5):
     return True
 
 
+def all_cores():
+    """The cores on which this program and its workers may run; None where the system does not tell.
+
+    A bound thread has one core, and the processes it starts inherit that one. So all are noted when this module is loaded, in
+    the environment, which those processes inherit too.
+    """
+    noted = os.environ.get("GNN_CORES")
+    return {int(core) for core in noted.split(",")} if noted else None
+
+
 os.environ.setdefault("DGLBACKEND", "pytorch")
-if hasattr(
-    os, "sched_getaffinity"
-):  # before any thread is bound: how many workers may be started, and where they may run
+if hasattr(os, "sched_getaffinity"):
     os.environ.setdefault("GNN_CORES", ",".join(map(str, sorted(os.sched_getaffinity(0)))))
 enabled = os.environ.get("GNN_PROCESS_SETTINGS", "on")
 if enabled not in ("on", "off"):
