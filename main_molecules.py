@@ -3,7 +3,7 @@
 Copy this file to add a dataset of graph regression: change the datasets, the task and the default row.
 """
 
-from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
+from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
 from nets import build_net
 from train.config import parse_config
 from train.launch import launch
@@ -12,7 +12,9 @@ from train.random_state import seed_all
 from train.table import row_report
 from train.tasks import GraphRegression
 
-DATASETS = {dataset.name: dataset for dataset in (ZINC, ZINCFull, RedrawnZINC, SmilesZINC, AQSOL, RebuiltAQSOL)}
+DATASETS = {
+    dataset.name: dataset for dataset in (ZINC, ZINCFull, RebuiltZINC, RedrawnZINC, SmilesZINC, AQSOL, RebuiltAQSOL)
+}
 
 
 def main(argv=None):

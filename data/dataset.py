@@ -62,6 +62,9 @@ class Features(NamedTuple):
 class GraphDataset:
     """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`.
 
+    `stands_for` names the dataset of a paper whose printed numbers this one is compared with, and says in one line why it may
+    be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not put beside the paper's numbers.
+
     With config.limit only so many graphs of each part are used: a generated dataset (`generated`) makes no others, another
     is read whole and its parts are thinned.
     """
@@ -69,6 +72,7 @@ class GraphDataset:
     name: str
     version: int
     parameters: dict
+    stands_for: tuple[str, str] | None = None
     generated = False
     licence = "not stated"
     draw = draw_graph  # graph i on matplotlib axes

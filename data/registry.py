@@ -6,7 +6,7 @@ from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL
 from data.errors import DataError
-from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull
+from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
 from data.TSP import DATASETS as TSP_DATASETS
@@ -28,6 +28,7 @@ DATASETS = (
             PublishedCIFAR10,
             ZINC,
             ZINCFull,
+            RebuiltZINC,
             RedrawnZINC,
             SmilesZINC,
             AQSOL,

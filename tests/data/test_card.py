@@ -37,6 +37,14 @@ def test_pictures_of_molecules(real_data, store_dir, tmp_path):
     assert card.main(words) == 0 and path.stat().st_size > 10000
 
 
+def test_the_card_says_why_a_dataset_may_stand_for_the_papers(real_data, store_dir, capsys):
+    assert card.main(["ZINC-rebuilt", "--store_dir", store_dir, "--data_dir", str(real_data)]) == 0
+    text = capsys.readouterr().out
+    (nodes,) = (line.split() for line in text.splitlines() if line.startswith("nodes  "))
+    assert nodes == ["nodes", "277,864", "277,864"]
+    assert "compared with ZINC of the paper: the paper's molecules and splits" in text
+
+
 def test_every_dataset_has_a_licence_and_a_version():
     for name, dataset in DATASETS.items():
         if isinstance(dataset, type):

@@ -1,5 +1,6 @@
 """ZINC and AQSOL: the real molecules with the counts of Tables 1 and 5; look-alikes of the published files; bad files."""
 
+import gzip
 import io
 import pickle
 import zipfile
@@ -10,8 +11,9 @@ import torch
 
 from data import molecules
 from data.dataset import DataConfig
-from data.errors import DataError
-from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RedrawnZINC, SmilesZINC, ZINCFull, read_index
+from data.errors import DataError, StoreError
+from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull, read_index
+from data.readers.smiles import constrained_solubility, excess_of_largest_ring, log_p_and_sa
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS
 
@@ -62,9 +64,13 @@ def test_smiles_give_the_same_graphs_and_targets(real_data, zinc, store_dir):
     with np.load(real_data / "ZINC/zinc12k_graphs.npz") as file:
         row_of_graph = file["smiles_row"]
     with np.load(real_data / "ZINC/zinc250k_props.npz") as file:
-        y, split = file["y"], file["jtvae_split"]
+        log_p, sa, y, split = file["logP"], -file["neg_SA"], file["y"], file["jtvae_split"]
     rows = np.concatenate([np.flatnonzero(split == k)[:40] for k in range(3)])
-    assert np.abs(smiles.store.column("graph.label") - y[rows]).max() < 2e-4
+    label = smiles.store.column("graph.label")
+    pairs = [np.transpose(smiles.store.edges(i)) for i in range(len(rows))]
+    again = [constrained_solubility(log_p[row], sa[row], p) for row, p in zip(rows, pairs, strict=True)]
+    assert (label == np.float32(again)).all()
+    assert np.abs(label - y[rows]).max() < 0.01  # z-scores over all molecules instead of those for training
     compared = 0
     for i, row in enumerate(rows):
         for k in np.flatnonzero(row_of_graph == row):
@@ -77,6 +83,130 @@ def test_smiles_give_the_same_graphs_and_targets(real_data, zinc, store_dir):
 def bonds(store, i):
     src, dst = store.edges(i)
     return sorted(zip(src.tolist(), dst.tolist(), store.rows("edge.feat", i).tolist(), strict=True))
+
+
+# ZINC-rebuilt
+
+
+@pytest.fixture(scope="module")
+def rebuilt(real_data, store_dir):
+    return RebuiltZINC(config(store_dir, real_data))
+
+
+@pytest.fixture(scope="module")
+def jtvae_lists(real_data):
+    """The three lists of SMILES; those for validation and test put together from the files at hand."""
+    with np.load(real_data / "ZINC/zinc250k_props.npz") as file:
+        split, place = file["jtvae_split"], file["jtvae_index"]
+    lists = {"train": molecules.read_smiles(real_data / "ZINC/jtvae_train.txt.gz")}
+    smiles = np.array(molecules.read_smiles(real_data / "ZINC/zinc250k_smiles.txt.gz"))
+    for k, name in ((1, "valid"), (2, "test")):
+        members = np.flatnonzero(split == k)
+        lists[name] = smiles[members[np.argsort(place[members])]].tolist()
+    return lists
+
+
+def test_rebuilt_zinc_has_the_figures_of_tables_1_and_5(rebuilt):
+    store, sizes = rebuilt.store, np.diff(rebuilt.store.column("node_offsets"))
+    assert {k: len(v) for k, v in store.split("split").items()} == ZINC.sizes
+    assert store.n_nodes == 277_864 and (sizes.min(), sizes.max()) == (9, 37)
+    assert (round(store.n_nodes / 12000, 2), round(store.n_edges / 12000, 2)) == (23.16, 49.83)
+    # the published atom types of the training and validation molecules are 0 to 20, and no others
+    assert np.unique(store.column("node.feat")).tolist() == list(range(21))
+
+
+def test_rebuilt_zinc_never_changes_silently(rebuilt):
+    assert rebuilt.store.hash == "9772e1d5de05d910618bc91f866ea49c7db948ca4ad56a5f943485674b4d34a6"
+
+
+def test_smiles_and_index_files_rebuild_the_same_molecules(rebuilt, jtvae_lists, real_data, tmp_path, monkeypatch):
+    """Every 100th training, and every 25th validation and test molecule."""
+    pytest.importorskip("rdkit")
+    chosen = []
+    for part, step in zip(PARTS, (100, 25, 25), strict=True):
+        path = f"splits/benchmarking-gnns/molecules/{part}.index"
+        numbers = (real_data / path).read_text().replace("\n", "").strip(",").split(",")
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(",".join(numbers[::step]))
+        chosen += rebuilt.store.split("split")[part][::step].tolist()
+    write_lists(tmp_path, jtvae_lists)
+    monkeypatch.setattr(RebuiltZINC, "sizes", {"train": 100, "val": 40, "test": 40})
+    nodes = np.diff(rebuilt.store.column("node_offsets"))[chosen].sum()
+    edges = sum(len(rebuilt.store.rows("edge.feat", k)) for k in chosen)
+    monkeypatch.setattr(RebuiltZINC, "totals", (nodes, edges))
+    smiles = RebuiltZINC(config(tmp_path / "stores", tmp_path, workers=1))
+    assert len(smiles.store) == 180
+    for i, k in enumerate(chosen):
+        assert (smiles.store.rows("node.feat", i) == rebuilt.store.rows("node.feat", k)).all()
+        assert bonds(smiles.store, i) == bonds(rebuilt.store, k)
+    label = rebuilt.store.column("graph.label")[chosen]
+    assert (smiles.store.column("graph.label") == label).all() and label.min() < -5  # with large rings among them
+
+
+def write_lists(folder, lists):
+    """As found in the wild: one list packed, the others plain."""
+    (folder / "ZINC").mkdir(exist_ok=True)
+    for name, smiles in lists.items():
+        content = ("\n".join(smiles) + "\n").encode()
+        path = folder / f"ZINC/jtvae_{name}.txt"
+        if name == "train":
+            path, content = path.with_suffix(".txt.gz"), gzip.compress(content, 1)
+        path.write_bytes(content)
+
+
+def test_the_target_is_the_published_one_where_that_is_known(jtvae_lists):
+    """The published program prints the first molecule of each list with its target."""
+    pytest.importorskip("rdkit")
+    for name, printed in (("train", 3.0464), ("valid", 2.0992), ("test", 3.1382)):
+        first = jtvae_lists[name][0]
+        _, src, dst, _, target = molecules.molecule_from_smiles(molecules.ZINC_ATOMS, molecules.ZINC_BONDS, first)
+        assert target == pytest.approx(printed, abs=1.5e-4)
+        again = constrained_solubility(*log_p_and_sa(first), np.stack([src, dst], axis=1))
+        assert again == target  # bonds in one direction or in both
+
+
+def test_a_list_of_another_dataset_is_refused(tmp_path):
+    write_lists(tmp_path, {name: ["CC", "CO"] for name in ("train", "valid", "test")})
+    with pytest.raises(DataError, match=r"jtvae_train\.txt\.gz: 2 SMILES, expected 220011: it is another list"):
+        RebuiltZINC(config(tmp_path / "stores", tmp_path))
+
+
+def test_other_molecules_are_not_called_rebuilt(tmp_path, monkeypatch):
+    """Right in number, but not those of the paper: Table 1 tells."""
+    monkeypatch.setattr(RebuiltZINC, "sizes", SMALL)
+    write_arrays(tmp_path, arrays(smiles_row=np.arange(7)), "zinc12k_benchmark")
+    np.savez(tmp_path / "ZINC/zinc250k_props.npz", logP=np.zeros(7, np.float32), neg_SA=np.zeros(7, np.float32))
+    with pytest.raises(StoreError, match=r"nodes, edges are \(14, 14\), of ZINC \(277864, 597970\)"):
+        RebuiltZINC(config(tmp_path / "stores", tmp_path))
+    np.savez(tmp_path / "ZINC/zinc250k_props.npz", logP=np.zeros(6, np.float32), neg_SA=np.zeros(6, np.float32))
+    with pytest.raises(DataError, match=r"smiles_row into .*zinc250k_props\.npz: index 6 is out of bounds"):
+        RebuiltZINC(config(tmp_path / "others", tmp_path))
+
+
+def test_without_any_file_the_error_names_the_list_and_its_address(tmp_path):
+    with pytest.raises(DataError, match=r"jtvae_train\.txt: not found .* Get it from https://.*/train\.txt"):
+        RebuiltZINC(config(tmp_path / "stores", tmp_path))
+
+
+def ring(*atoms):
+    return [(a, b) for a, b in zip(atoms, (*atoms[1:], atoms[0]), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "excess"),
+    [
+        ([], 0),
+        ([(0, 1), (1, 2)], 0),
+        (ring(*range(5)), 0),
+        (ring(*range(6)), 0),
+        (ring(*range(7)), 1),
+        ([*ring(*range(9)), (8, 9), *ring(*range(9, 16))], 3),
+        # a bicycle of 5 and 6 that share atoms 4, 0, 1: from any atom but the first a ring of 7 is found
+        ([*ring(0, 1, 2, 3, 4), (4, 5), (5, 6), (6, 7), (7, 1)], 0),
+    ],
+)
+def test_the_largest_ring(pairs, excess):
+    assert excess_of_largest_ring(pairs) == excess_of_largest_ring([(b, a) for a, b in reversed(pairs)]) == excess
 
 
 def test_aqsol_has_the_published_counts(real_data, store_dir):
@@ -157,9 +287,9 @@ def arrays(**changes):
     return {key: value for key, value in good.items() if value is not None}
 
 
-def write_arrays(folder, content):
+def write_arrays(folder, content, name="zinc12k_graphs"):
     (folder / "ZINC").mkdir(exist_ok=True)
-    np.savez(folder / "ZINC/zinc12k_graphs.npz", **content)
+    np.savez(folder / f"ZINC/{name}.npz", **content)
 
 
 BAD_ARRAYS = {
