@@ -3,7 +3,7 @@
 Copy this file to add a dataset of graph classification: change the dataset, the task and the default row.
 """
 
-from data.CSL import CSL
+from data.CSL import CSL, PublishedCSL
 from nets import build_net
 from train.config import parse_config
 from train.launch import launch
@@ -12,7 +12,7 @@ from train.random_state import seed_all
 from train.table import row_report
 from train.tasks import GraphClassification
 
-DATASETS = {"CSL": CSL}
+DATASETS = {"CSL": CSL, "CSL-published": PublishedCSL}
 
 
 def main(argv=None):

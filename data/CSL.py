@@ -3,13 +3,16 @@
 Graph G(41, C) is a cycle of 41 nodes in which every node is also joined to the node C steps ahead. The ten skip lengths C give ten
 classes of 4-regular graphs, no two of them isomorphic; a class has 15 graphs, copies with their nodes renumbered at random. All
 nodes look alike to their neighbours, so nets that only pass messages stay at chance (10 %) unless nodes carry a position.
+
+CSL-published has the copies and the folds that were published, CSL has its own.
 """
 
 import numpy as np
 
 from data.dataset import GraphDataset
-from data.errors import StoreError
-from data.splits import stratified_folds
+from data.download import RawFile, find, read_npz, reading
+from data.errors import DataError, StoreError
+from data.splits import PARTS, read_folds, stratified_folds
 from data.store import Field, PackedWriter
 
 
@@ -19,6 +22,12 @@ def skip_link_edges(n_nodes, skip):
     a = np.concatenate([i, i])
     b = np.concatenate([(i + 1) % n_nodes, (i + skip) % n_nodes])
     return np.concatenate([a, b]), np.concatenate([b, a])
+
+
+def index_file(part):
+    """The graphs that one part has in each fold, as published."""
+    url = f"https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/CSL/CSL_{part}.index"
+    return RawFile(f"splits/benchmarking-gnns/CSL/CSL_{part}.index", (url,))
 
 
 class CSL(GraphDataset):
@@ -55,3 +64,44 @@ class CSL(GraphDataset):
             raise StoreError(
                 f"{store.path}: graphs, nodes, edges are {seen}, not those of CSL: delete the folder, it is built again"
             )
+
+
+class PublishedCSL(CSL):
+    """The published graphs, from arrays, and the published folds.
+
+    The arrays: `edge` with the edges of all graphs one after the other, `edge_ptr`, `num_nodes` and `y`. Edges go both ways, and
+    every node has a loop; the original program takes the loops out, and so does this.
+    """
+
+    name = "CSL-published"
+    stands_for = ("CSL", "the published graphs and folds")
+    licence = "MIT (published with the paper's program)"
+    parameters = {"files": "csl_published.npz with index files"}  # noqa: RUF012 - read only
+    raw_files = (RawFile("CSL/csl_published.npz"), *map(index_file, PARTS))
+
+    def build(self, path):
+        source, *index = (find(file, self.config) for file in self.raw_files)
+        graphs = list(self.graphs(source))
+        fields = [Field("graph", "label", "int64", n_types=self.n_classes)]
+        generator = {"version": self.version, **self.parameters}
+        with PackedWriter(path, self.name, fields, generator, total=len(graphs)) as writer:
+            for n_nodes, (src, dst), label in graphs:
+                with reading(source):
+                    writer.add(n_nodes, src, dst, graph={"label": label})
+            for f, parts in enumerate(read_folds(index, len(graphs))):
+                writer.add_split(f"fold{f}", **parts)
+
+    def graphs(self, source):
+        """(number of nodes, (src, dst), label) of each graph, without loops."""
+        arrays = read_npz(source, "edge", "edge_ptr", "num_nodes", "y")
+        pointer, label = arrays["edge_ptr"].astype(np.int64), arrays["y"].astype(np.int64)
+        if len(pointer) != len(label) + 1 or len(label) != len(arrays["num_nodes"]):
+            raise DataError(
+                f"{source}: {len(label)} labels, {len(pointer)} pointers, {len(arrays['num_nodes'])} sizes: damaged"
+            )
+        for i in range(len(label)):
+            src, dst = arrays["edge"][pointer[i] : pointer[i + 1]].astype(np.int64).T
+            kept = src != dst
+            if kept.sum() != 164:  # Table 5
+                raise DataError(f"{source}, graph {i}: {kept.sum()} edges without loops, expected 164: it is not CSL")
+            yield int(arrays["num_nodes"][i]), (src[kept], dst[kept]), label[i]

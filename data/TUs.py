@@ -74,8 +74,7 @@ class TUDataset(GraphDataset):
     def make_folds(self, labels):
         if not self.paper_splits:
             return stratified_folds(labels, self.parameters["n_folds"], np.random.RandomState(self.parameters["seed"]))
-        lines = [read_folds(find(file, self.config), len(labels)) for file in self.raw_files[1:]]
-        return [dict(zip(PARTS, fold, strict=True)) for fold in zip(*lines, strict=True)]
+        return read_folds([find(file, self.config) for file in self.raw_files[1:]], len(labels))
 
     def check(self, store):
         """The figures of Table 5, for the datasets in it."""

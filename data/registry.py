@@ -4,7 +4,7 @@ import difflib
 
 from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
-from data.CSL import CSL
+from data.CSL import CSL, PublishedCSL
 from data.errors import DataError
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
@@ -17,6 +17,7 @@ DATASETS = (
         dataset.name: dataset
         for dataset in (
             CSL,
+            PublishedCSL,
             PATTERN,
             CLUSTER,
             PublishedPATTERN,

@@ -20,16 +20,25 @@ def stratified_folds(labels, n_folds, random):
         yield dict(zip(PARTS, map(np.flatnonzero, (~test & ~val, val, test)), strict=True))
 
 
-def read_folds(path, n_graphs):
-    """One fold a line, graph numbers separated by commas."""
+def read_folds(paths, n_graphs):
+    """The folds of published index files, [{"train": graphs, "val": graphs, "test": graphs}]. `paths`: one file per part."""
+    lines = [read_lines(path, n_graphs) for path in paths]
+    if len({len(folds) for folds in lines}) != 1:
+        counts = ", ".join(f"{path} {len(folds)}" for path, folds in zip(paths, lines, strict=True))
+        raise DataError(f"numbers of folds differ: {counts}: the files do not belong together")
+    return [dict(zip(PARTS, fold, strict=True)) for fold in zip(*lines, strict=True)]
+
+
+def read_lines(path, n_graphs):
+    """An array of graph numbers per line, which are separated by commas."""
     with reading(path):
-        folds = [np.array([int(word) for word in line.split(",")]) for line in path.read_text().split()]
-    for f, fold in enumerate(folds):
-        if fold.min() < 0 or fold.max() >= n_graphs:
+        lines = [np.array([int(word) for word in line.split(",")]) for line in path.read_text().split()]
+    for k, graphs in enumerate(lines):
+        if graphs.min() < 0 or graphs.max() >= n_graphs:
             raise DataError(
-                f"{path}, line {f + 1}: expected graph numbers from 0 to {n_graphs - 1}, found {fold.max()}"
+                f"{path}, line {k + 1}: expected graph numbers from 0 to {n_graphs - 1}, found {graphs.min()} to {graphs.max()}"
             )
-    return folds
+    return lines
 
 
 def thinned(graphs, limit):

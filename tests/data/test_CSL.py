@@ -1,4 +1,4 @@
-"""CSL is the dataset of A.6, the same on every machine, with the statistics of Tables 1 and 5."""
+"""CSL is the dataset of A.6, the same on every machine, with the statistics of Tables 1 and 5; so is the published one."""
 
 import csv
 from collections import Counter
@@ -8,8 +8,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from data.CSL import CSL, skip_link_edges
+from data.CSL import CSL, PublishedCSL, skip_link_edges
 from data.dataset import DataConfig
+from data.errors import DataError, StoreError
+from data.splits import PARTS, read_folds
 
 TABLES = Path(__file__).resolve().parents[2] / "paper_tables" / "benchmarking_gnns"
 
@@ -19,22 +21,32 @@ def table_row(name):
         return next(line for line in csv.DictReader(file) if line["dataset"] == "CSL")
 
 
-def test_statistics_of_tables_1_and_5(csl):
-    store, table1, table5 = csl.store, table_row("table1_datasets.csv"), table_row("table5_dataset_statistics.csv")
+@pytest.fixture(scope="module")
+def published(real_data, store_dir):
+    return PublishedCSL(DataConfig(store_dir=store_dir, data_dir=str(real_data), offline=True))
+
+
+@pytest.fixture(params=["CSL", "CSL-published"])
+def either(request):
+    return request.getfixturevalue({"CSL": "csl", "CSL-published": "published"}[request.param])
+
+
+def test_statistics_of_tables_1_and_5(either):
+    store, table1, table5 = either.store, table_row("table1_datasets.csv"), table_row("table5_dataset_statistics.csv")
     assert store.n_graphs == int(table1["n_graphs"]) == int(table5["n_graphs"])
     assert store.n_nodes == int(table1["total_nodes"].replace(",", ""))
     assert {len(store.rows("node.in_degree", i)) for i in range(150)} == {int(table1["n_nodes_range"])}
     assert store.n_nodes / store.n_graphs == float(table5["avg_nodes"])
     assert store.n_edges / store.n_graphs == float(table5["avg_edges"])
-    assert csl.n_classes == int(table5["n_classes"])
+    assert either.n_classes == int(table5["n_classes"])
     assert Counter(store.column("graph.label").tolist()) == dict.fromkeys(range(10), 15)
 
 
-def test_every_graph_is_4_regular_and_isomorphic_to_its_skip_link_graph(csl):
+def test_every_graph_is_4_regular_and_isomorphic_to_its_skip_link_graph(either):
     for i in range(0, 150, 7):
-        src, dst = csl.store.edges(i)
+        src, dst = either.store.edges(i)
         g = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
-        label = csl.store.column("graph.label")[i]
+        label = either.store.column("graph.label")[i]
         reference = nx.Graph(zip(*skip_link_edges(41, CSL.parameters["skips"][label]), strict=True))
         assert set(dict(g.degree).values()) == {4} and g.number_of_edges() == 82
         assert nx.is_isomorphic(g, reference)
@@ -47,23 +59,23 @@ def test_no_two_classes_are_isomorphic():
     assert all(np.abs(a - b).max() > 1e-3 for i, a in enumerate(spectra) for b in spectra[:i])
 
 
-def test_copies_of_a_class_are_numbered_differently(csl):
-    seen = {tuple(map(tuple, csl.store.edges(i))) for i in range(15)}
+def test_copies_of_a_class_are_numbered_differently(either):
+    seen = {tuple(map(tuple, either.store.edges(i))) for i in range(15)}
     assert len(seen) == 15
 
 
-def test_folds_are_stratified_3_1_1_and_cover_everything(csl):
-    labels = csl.store.column("graph.label")
+def test_folds_are_stratified_3_1_1_and_cover_everything(either):
+    labels = either.store.column("graph.label")
     tested = []
-    for f in csl.folds:
-        parts = csl.fold(f).parts
+    for f in either.folds:
+        parts = either.fold(f).parts
         assert sorted(np.concatenate(list(parts.values())).tolist()) == list(range(150))
         for part, per_class in (("train", 9), ("val", 3), ("test", 3)):
             assert np.bincount(labels[parts[part]]).tolist() == [per_class] * 10
         tested += parts["test"].tolist()
     assert sorted(tested) == list(range(150))
-    with pytest.raises(ValueError, match=r"fold=7: CSL has folds \[0, 1, 2, 3, 4\]"):
-        csl.fold(7)
+    with pytest.raises(ValueError, match=rf"fold=7: {either.name} has folds \[0, 1, 2, 3, 4\]"):
+        either.fold(7)
 
 
 def test_the_dataset_never_changes_silently(csl, tmp_path):
@@ -79,3 +91,76 @@ def test_positions_separate_the_classes(csl):
     batch, labels = csl.store.batch([0, 20, 149])
     assert batch.ndata["pos_enc"].shape == (3 * 41, 20) and labels.tolist() == [0, 1, 9]
     assert csl.features.pos_enc_dim == 20 and csl.features.node is None
+
+
+# The published graphs and folds
+
+
+def test_published_graphs_and_folds_never_change(published):
+    assert published.store.hash == "25387cbede47fca9160a83793b6aa14bdb1c042828253f287ca3129ca5b4d2d0"
+
+
+def test_published_folds_are_those_of_the_files(published, real_data):
+    for part in PARTS:
+        lines = (real_data / f"splits/benchmarking-gnns/CSL/CSL_{part}.index").read_text().split()
+        ours = [published.fold(f).parts[part].tolist() for f in published.folds]
+        assert ours == [[int(word) for word in line.split(",")] for line in lines]
+
+
+def test_published_copies_are_others_than_the_generated_ones(published, csl):
+    def graphs(store):
+        return {tuple(map(tuple, store.edges(i))) for i in range(150)}
+
+    assert len(graphs(published.store)) == 150 and not graphs(published.store) & graphs(csl.store)
+
+
+def write_published(folder, **changes):
+    """Ten graphs, one per class, with a loop on every node, as the published arrays have them; two folds."""
+    loops, edges = np.tile(np.arange(41), (2, 1)), []
+    for skip in CSL.parameters["skips"]:
+        edges.append(np.concatenate([loops, skip_link_edges(41, skip)], axis=1).T)
+    arrays = {
+        "edge": np.concatenate(edges).astype(np.uint8),
+        "edge_ptr": np.arange(11) * 205,
+        "num_nodes": np.full(10, 41),
+        "y": np.arange(10),
+    }
+    (folder / "CSL").mkdir(exist_ok=True)
+    np.savez(folder / "CSL/csl_published.npz", **arrays | changes)
+    index = folder / "splits/benchmarking-gnns/CSL"
+    index.mkdir(parents=True, exist_ok=True)
+    for part, text in zip(PARTS, ("0,1,2\n3,4,5\n", "6,7\n8,9\n", "8,9\n6,7\n"), strict=True):
+        (index / f"CSL_{part}.index").write_text(text)
+
+
+BAD = {
+    "edges": ({"edge_ptr": np.arange(11) * 204}, "graph 0: 163 edges without loops, expected 164"),
+    "node": ({"num_nodes": np.full(10, 40)}, "node 40: expected 0 to 39"),
+    "label": ({"y": np.arange(1, 11)}, "10: expected 0 to 9"),
+    "pointers": ({"edge_ptr": np.arange(10) * 205}, "10 labels, 10 pointers, 10 sizes"),
+    "pickle": ({"y": np.array([{}] * 10)}, "allow_pickle"),
+    "wrong number": ({}, r"graphs, nodes, edges are \(10, 410, 1640\), not those of CSL"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_are_refused(tmp_path, case):
+    changes, message = BAD[case]
+    write_published(tmp_path, **changes)
+    with pytest.raises((DataError, StoreError), match=message):
+        PublishedCSL(DataConfig(store_dir=str(tmp_path / "stores"), data_dir=str(tmp_path), offline=True))
+
+
+def test_index_files(tmp_path):
+    write_published(tmp_path)
+    paths = [tmp_path / f"splits/benchmarking-gnns/CSL/CSL_{part}.index" for part in PARTS]
+    folds = read_folds(paths, 10)
+    assert [[fold[part].tolist() for part in PARTS] for fold in folds] == [
+        [[0, 1, 2], [6, 7], [8, 9]],
+        [[3, 4, 5], [8, 9], [6, 7]],
+    ]
+    with pytest.raises(DataError, match=r"CSL_val\.index, line 2: expected graph numbers from 0 to 8, found 8 to 9"):
+        read_folds(paths, 9)
+    paths[2].write_text("8,9\n")
+    with pytest.raises(DataError, match=r"numbers of folds differ: .*CSL_train\.index 2, .*CSL_test\.index 1"):
+        read_folds(paths, 10)
