@@ -65,9 +65,16 @@ def rule_of_biases(n):
     return ((29 * torch.arange(n) + 7) % 31 - 15).double() / 150
 
 
+def rolled_rule(slices, rows, columns):
+    return torch.stack([rule(rows, columns).roll(7 * k, 0) for k in range(slices)])
+
+
+RULES = {0: lambda: torch.tensor(0.3, dtype=torch.float64), 1: rule_of_biases, 2: rule, 3: rolled_rule}
+
+
 @torch.no_grad()
 def fill(net):
-    """All parameters by the rule, in float64; normalisations keep 1 and 0, a learnt ε is 0.1."""
+    """All parameters by the rule, in float64; normalisations keep 1 and 0, a learnt ε is 0.1, a number alone 0.3 (KP-GNN)."""
     for module in net.double().modules():
         for name, p in module.named_parameters(recurse=False):
             if isinstance(module, nn.BatchNorm1d | nn.LayerNorm):
@@ -75,7 +82,7 @@ def fill(net):
             if name.startswith("eps") or isinstance(module, nn.ParameterList):
                 p.fill_(0.1)
             else:
-                p.copy_(rule(*p.shape) if p.dim() == 2 else rule_of_biases(len(p)))
+                p.copy_(RULES[p.dim()](*p.shape))
     return net
 
 

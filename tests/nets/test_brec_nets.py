@@ -12,9 +12,13 @@ import torch
 from data.BREC import PARTS, renumbered
 from data.readers.graph6 import decode
 from nets import count_parameters
+from nets.delta_lgnn_net import DeltaLGNNNet
 from nets.ds_gnn_net import DSGNNNet
 from nets.dss_gnn_net import DSSGNNNet
 from nets.gnn_ak_net import GNNAKNet
+from nets.i2_gnn_net import I2GNNNet
+from nets.kc_set_gnn_net import KCSetGNNNet
+from nets.kp_gnn_net import KPGNNNet
 from nets.ngnn_net import DENGNNNet, NGNNNet
 from nets.sswl_net import SSWLNet
 from nets.sun_net import SUNNet
@@ -32,6 +36,10 @@ NETS = {
     "SUN": (SUNNet, 192_016, 192_016),
     "SSWL_P": (SSWLNet, 223_336, 236_649),
     "GNN-AK": (GNNAKNet, 74_744, 1_214_076),
+    "delta-2-LGNN": (DeltaLGNNNet, 16_076, 16_076),
+    "I2-GNN": (I2GNNNet, 53_984, 60_544),
+    "KP-GNN": (KPGNNNet, 29_702, 93_838),
+    "KC-SetGNN": (KCSetGNNNet, 254_114, 362_578),
 }
 
 # First numbers of the embedding of T4 in the batch of the golden graphs, in training and then in evaluation mode
@@ -43,6 +51,10 @@ GOLDEN = {
     "SUN": ([-0.098556042, 0.30292833, 0.42268906], [-32.732974, 48.445348, 66.018104]),
     "SSWL_P": ([0.019808185, -0.039744229, 0.096628074], [-0.25024279, 0.21616932, 0.2904873]),
     "GNN-AK": ([-0.011344985, 0.061975842, 0.35467276], [-0.3119576, -0.042867477, -0.181489]),
+    "delta-2-LGNN": ([0.135082, 0.17491409, -0.034957753], [-0.08233534, -0.088741931, -0.1095014]),
+    "I2-GNN": ([0.21842443, -0.47172843, -0.1803312], [0.51062102, -0.21730051, 0.64109962]),
+    "KP-GNN": ([0.93121811, -0.63666304, 0.4657741], [0.86656937, -0.55347205, 0.41408114]),
+    "KC-SetGNN": ([-0.21867535, -0.045383635, 0.14298987], [0.14221517, -0.33489325, 0.015215607]),
 }
 
 # Columns: C6 and 2 C3, prism and K33, rook and Shrikhande, then pairs of BREC by their number. "=": equal for any weights
@@ -55,6 +67,10 @@ LAWS = {
     "SUN": "++=++++=",
     "SSWL_P": "++=+++++",
     "GNN-AK": "++=++++=",
+    "delta-2-LGNN": "++=++++=",
+    "I2-GNN": "++++++++",
+    "KP-GNN": "++++++++",
+    "KC-SetGNN": "++=++++=",
 }
 # Further pairs that a net leaves equal for any weights, and that SUN separates: ε = 0 (DS, DSS) or the radius (NGNN, GNN-AK)
 LEFT_EQUAL = {"NGNN": (79, 82), "DS-GNN": (4, 24, 64, 89), "DSS-GNN": (4, 24, 64, 89), "GNN-AK": (252,)}
@@ -72,12 +88,27 @@ def by_the_rule(name):
     """The net with the weights of the golden numbers; where the program reads a few rows of a table, we have these rows only."""
     net = brec.fill(make(name))
     with torch.no_grad():
-        if name == "GNN-AK":
-            net.start.copy_(brec.rule(2, 32)[1])
-            for layer in net.layers:
-                layer.e.copy_(brec.rule(1, 48)[0])
-                layer.t.weight.copy_(brec.rule(20, 16)[1:8])
+        rows_of_tables(name, net)
     return net
+
+
+def rows_of_tables(name, net):
+    if name == "GNN-AK":
+        net.start.copy_(brec.rule(2, 32)[1])
+        for layer in net.layers:
+            layer.e.copy_(brec.rule(1, 48)[0])
+            layer.t.weight.copy_(brec.rule(20, 16)[1:8])
+    if name == "KP-GNN":
+        net.start.copy_(brec.rule(2, 32)[1])
+        net.peripheral.t.copy_(brec.rule(3, 4)[0])
+        for layer in net.layers:
+            layer.q.copy_(brec.rule(3, 4)[2].expand(2, 4))
+    if name == "KC-SetGNN":
+        start = net.start
+        start.node.copy_(brec.rule(2, 64)[1])
+        start.edge.copy_(brec.rule(1, 64)[0])
+        start.of_components.weight.copy_(brec.rule(3, 64)[1:])
+        net.readout.t2.copy_(brec.rule(3, 16)[1:])
 
 
 @cache

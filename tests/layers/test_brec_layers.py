@@ -1,4 +1,6 @@
-"""The layers on subgraphs against loops over (subgraph, node), written from their equations; and the sums that they are made of."""
+"""The layers of BREC against loops over (subgraph, node), written from their equations; and the sums that they are made of."""
+
+from itertools import combinations
 
 import dgl
 import numpy as np
@@ -8,12 +10,18 @@ from torch import nn
 
 from layers.closed_gin_layer import ClosedGINLayer
 from layers.deep_sets_layer import DeepSetsLayer
+from layers.delta_lgnn_layer import DeltaLGNNLayer
 from layers.dss_layer import DSSLayer
+from layers.gated_graph_layer import GatedGraphLayer
 from layers.gnn_ak_layer import GNNAKLayer, InnerGINELayer
+from layers.kc_set_layer import ConstantGINELayer, Inclusions, KCSetLayer
+from layers.kp_layer import KPLayer
+from layers.set2set import Set2Set
 from layers.sswl_layer import SSWLLayer, SSWLPoolLayer
 from layers.subgraphs import EgoNets, Subgraphs
 from layers.sun_layer import SUNLayer
 from layers.two_maps import LastBatchNorm
+from nets.kp_gnn_net import hop_graph
 from tests.layers.reference import randomised
 
 DIM = 5
@@ -285,3 +293,93 @@ def test_evaluation_takes_mean_and_variance_of_the_last_batch():
     norm(last)
     assert not list(norm.parameters())
     close(norm.eval()(other), (other - last.mean(0)) / (last.var(0) + 1e-5).sqrt())
+
+
+# Pairs, gates and sets
+
+
+def test_delta_lgnn():
+    case, x = Case(), features(len(Case().rows))
+    layer = randomised(DeltaLGNNLayer(DIM, 4))
+    at = case.as_dict(x)  # at[w, v] is x_vw
+    a = closed(case, at, layer.eps1)
+    b = case.table(lambda w, v: (1 + layer.eps2) * at[w, v] + total((at[u, v] for u in NEIGHBOURS[w]), at[w, v]))
+    close(layer(case.s, x), apply(layer.g3, torch.cat([apply(layer.g1, a), apply(layer.g2, b)], 1)))
+
+
+def test_gated_graph_layer(case):
+    layer, x = randomised(GatedGraphLayer(DIM)), features(len(case.rows))
+    at, cell = case.as_dict(x), layer.gru
+
+    def gru(m, h):
+        from_m = (cell.weight_ih @ m + cell.bias_ih).view(3, DIM)
+        from_h = (cell.weight_hh @ h + cell.bias_hh).view(3, DIM)
+        r, z = torch.sigmoid(from_m[0] + from_h[0]), torch.sigmoid(from_m[1] + from_h[1])
+        return (1 - z) * torch.tanh(from_m[2] + r * from_h[2]) + z * h
+
+    rows = case.table(lambda r, v: gru(total((at[r, u] @ layer.W for u in case.inside(r, v)), at[r, v]), at[r, v]))
+    close(layer(case.s, x), batch_norm(layer.norm, rows))
+
+
+def test_set2set():
+    layer, x = randomised(Set2Set(DIM, n_steps=3)), features(12)
+    lstm, seen = layer.lstm, layer(x, torch.tensor(GRAPH), 3)
+    for b, rows in ROWS_OF_GRAPH.items():
+        q_star, h, c = (torch.zeros(d, dtype=torch.float64) for d in (2 * DIM, DIM, DIM))
+        for _ in range(3):
+            gates = lstm.weight_ih @ q_star + lstm.bias_ih + lstm.weight_hh @ h + lstm.bias_hh
+            i, f, g, o = gates.view(4, DIM)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            weights = torch.exp(x[rows] @ h) / torch.exp(x[rows] @ h).sum()
+            q_star = torch.cat([h, sum(w * x[t] for w, t in zip(weights, rows, strict=True))])
+        close(seen[b], q_star)
+
+
+def test_kp():
+    K, c = 3, 2
+    layer, x = randomised(KPLayer(K * c, K)), features(12, K * c)
+    p = features(12, K * c).flip(0).view(12, K, c)
+    theta = torch.stack([torch.sigmoid(layer.a) * (1 - torch.sigmoid(layer.a)) ** k for k in range(K)]).exp()
+    theta = theta / theta.sum(0)
+    rows = []
+    for v in NODES:
+        combined = 0
+        for k in range(1, K + 1):
+            part, q = slice(c * (k - 1), c * k), layer.q[min(k, 2) - 1]
+            s = x[v, part] + p[v, k - 1]
+            s = s + total((x[u, part] + q for u in ROWS_OF_GRAPH[GRAPH[v]] if D[u, v] == k), s)
+            h = (s @ layer.P1[k - 1] + layer.b1[k - 1]).clamp(min=0)
+            h = (h @ layer.P2[k - 1] + layer.b2[k - 1]).clamp(min=0)
+            combined = combined + theta[k - 1] * h
+        rows.append(combined)
+    expected = batch_norm(layer.norm, apply([layer.W], torch.stack(rows)))
+    close(layer(hop_graph(distance_matrices(), K), x, p), expected)
+
+
+def test_kc_sets():
+    """All sets of one to three of the nodes 0 to 3."""
+    sets = [set(c) for size in (1, 2, 3) for c in combinations(range(4), size)]
+    pairs = [(i, j) for i, S in enumerate(sets) for j, T in enumerate(sets) if S < T and len(T) == len(S) + 1]
+    small, large = torch.tensor(pairs).T
+    inclusions = Inclusions(torch.tensor([len(S) for S in sets]), small, large, k=3)
+    layer, h = randomised(KCSetLayer(6)), features(len(sets), 6)
+    above, below = ({i: [ends[1 - d] for ends in pairs if ends[d] == i] for i in range(len(sets))} for d in (0, 1))
+    has_r, has_l = [i for i in above if above[i]], [i for i in below if below[i]]
+    r = torch.stack([sum(h[j] for j in above[i]) for i in has_r])
+    phi1, phi2 = apply(layer.phi1, h), dict(zip(has_r, apply(layer.phi2, r), strict=True))
+    l_ = torch.stack([sum(phi1[j] for j in below[i]) for i in has_l])
+    k = torch.stack([sum(phi2[j] for j in below[i]) for i in has_l])
+    own = apply(layer.psi[0], h)
+    w = [own]
+    for psi, rows, values in ((1, has_r, r), (2, has_l, l_), (3, has_l, k)):
+        of_row = dict(zip(rows, apply(layer.psi[psi], values), strict=True))
+        w.append(torch.stack([of_row.get(i, own[i]) for i in range(len(sets))]))
+    close(layer(inclusions, h), h + apply(layer.phi_out, torch.cat(w, 1)))
+
+
+def test_the_start_layer_of_sets():
+    layer, x, a = randomised(ConstantGINELayer(DIM)), features(12), features(1)[0]
+    message = [(x[u] + layer.W_e.weight @ a + layer.W_e.bias).clamp(min=0) for u in NODES]
+    x_hat = torch.stack([(1 + layer.eps) * x[v] + total((message[u] for u in NEIGHBOURS[v]), x[v]) for v in NODES])
+    close(layer(batch(), x, a), x + batch_norm(layer.norm, apply(layer.mlp, x_hat)).clamp(min=0))
