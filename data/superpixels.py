@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import importlib.metadata
 import io
+import json
 import tarfile
 import zlib
 from functools import cache, partial
@@ -350,11 +351,21 @@ class CIFAR10(Superpixels):
         "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
         "test_batch": "40351d587109b95175f43aff81a1287e",
     }
+    binary = {  # noqa: RUF012 - MD5 of the binary batches, as published: a byte for the label, 3 x 32 x 32 for the image
+        "data_batch_1": "5dd7e06a14cb22eb9f671a540d1b7c25",
+        "data_batch_2": "5ea93a67294ea407fff1d09f752e9692",
+        "data_batch_3": "942cd6a4bcdd0dd3c604fbe906cb4421",
+        "data_batch_4": "ae636b3ba5c66a11e91e8cb52e771fcb",
+        "data_batch_5": "53f37980c15c3d472c316c40844f3f0d",
+        "test_batch": "803d5f7f4d78ea53de84dbe85f74fb6d",
+    }
 
     def read(self):
         p, images, labels = self.parameters, [], []
         first = f"{self.folder}/{next(iter(self.contents))}"
-        path = find(self.raw_files[0], self.config, also=(f"CIFAR10/{first}", first))
+        path = find(self.raw_files[0], self.config, also=(f"CIFAR10/{first}", first, "CIFAR10/data_batch_1.png"))
+        if path.suffix == ".png":
+            return self.read_sheets(path.parent)
         n_batches = len(self.contents) - 1
         for name, content in self.batches(path):
             n_images = p["n_test"] if name == "test_batch" else p["n_train"] // n_batches
@@ -386,6 +397,28 @@ class CIFAR10(Superpixels):
     def wanted(self, member):
         return member.removeprefix(f"{self.folder}/") in self.contents
 
+    def read_sheets(self, folder):
+        """All images and labels of a folder of PNG sheets, data_batch_1.png and so on, with train_lables.json and test_lables.json.
+
+        They are the published ones: put together as binary batches they have the published MD5.
+        """
+        images, p = [], self.parameters
+        labels = [read_json_labels(folder / f"{part}_lables.json", p[f"n_{part}"]) for part in ("train", "test")]
+        labels = checked_labels(np.concatenate(labels), self.n_classes, folder)
+        for name, md5 in self.binary.items():
+            n_images = p["n_test"] if name == "test_batch" else p["n_train"] // (len(self.binary) - 1)
+            sheet, start = read_sheet(folder / f"{name}.png"), sum(map(len, images))
+            if len(sheet) != n_images:
+                raise DataError(f"{folder / name}.png: {len(sheet)} images, expected {n_images}: {REMEDY}")
+            pixels = sheet.transpose(0, 3, 1, 2).reshape(n_images, -1)
+            content = np.insert(pixels, 0, labels[start : start + n_images], axis=1).tobytes()
+            if md5 is not None and (seen := hashlib.md5(content, usedforsecurity=False).hexdigest()) != md5:
+                raise DataError(
+                    f"{folder / name}.png with labels: MD5 as binary batch is {seen}, expected {md5}: {REMEDY}"
+                )
+            images.append(sheet)
+        return np.concatenate(images), labels
+
 
 class CIFAR10First4000(Superpixels):
     """Graphs of the first 4,000 training images of CIFAR10: the code on real images without the whole dataset.
@@ -413,6 +446,18 @@ class CIFAR10First4000(Superpixels):
         if not len(images) == len(labels) == n_images:
             raise DataError(f"{text}: {len(labels)} labels for {len(images)} images, expected {n_images} of both")
         return images, checked_labels(labels, self.n_classes, text)
+
+
+def read_json_labels(path, n):
+    """The n labels of a JSON file that is a list of numbers."""
+    try:
+        labels = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as JSON ({error}): {REMEDY}") from error
+    if not isinstance(labels, list) or len(labels) != n:
+        found = f"{len(labels)} labels" if isinstance(labels, list) else type(labels).__name__
+        raise DataError(f"{path}: {found}: expected a list of {n} labels: {REMEDY}")
+    return labels
 
 
 def read_sheet(path):

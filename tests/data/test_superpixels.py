@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import os
 import pickle
 import struct
@@ -391,6 +392,7 @@ class SmallCIFAR10(CIFAR10):
     parameters = CIFAR10.parameters | {"n_train": 10, "n_val": 2, "n_test": 3}
     raw_files = (RawFile("CIFAR10/cifar-10-python.tar.gz"),)
     contents = dict.fromkeys(CIFAR10.contents)
+    binary = dict.fromkeys(CIFAR10.binary)
     mean_nodes = None
 
 
@@ -478,6 +480,71 @@ def test_cifar10_is_read_from_the_archive_or_the_folder(tmp_path, archive, cifar
             dataset.read()
         for name in set(cifar_files) - {"data_batch_3"}:
             (folder / "cifar-10-batches-py" / name).unlink()
+
+
+def write_sheets(folder, **labels):
+    """The batches of the look-alike as PNG sheets, an image per row; labels of all in two JSON files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {"train": [], "test": []}
+    for i, name in enumerate(CIFAR10.binary):
+        images, batch = cifar_batch(name, 10 * i)
+        Image.fromarray(images.reshape(-1, 1024, 3)).save(folder / f"{name}.png")
+        found["test" if name == "test_batch" else "train"] += batch["labels"]
+    for part, values in (found | labels).items():
+        (folder / f"{part}_lables.json").write_text(values if isinstance(values, str) else json.dumps(values))
+
+
+def test_cifar10_in_sheets_is_that_of_the_archive(tmp_path, archive):
+    images, labels = SmallCIFAR10(config_of(tmp_path)).read()
+    dataset = SmallCIFAR10(config_of(tmp_path))
+    archive.unlink()
+    write_sheets(archive.parent)
+    assert np.array_equal(dataset.read()[0], images) and np.array_equal(dataset.read()[1], labels)
+
+
+WRONG_LABELS = {
+    "few": ([1] * 9, "train_lables.json: 9 labels: expected a list of 10 labels"),
+    "other form": ({"a": 1}, "train_lables.json: dict: expected a list"),
+    "text": ("no JSON", "train_lables.json: cannot be read as JSON"),
+    "label 10": ([10] * 10, "labels .* expected integers 0 to 9"),
+}
+
+
+@pytest.mark.parametrize(("train", "message"), WRONG_LABELS.values(), ids=WRONG_LABELS.keys())
+def test_wrong_labels_of_sheets_are_refused(tmp_path, train, message):
+    write_sheets(tmp_path / "data" / "CIFAR10", train=train)
+    with pytest.raises(DataError, match=message):
+        SmallCIFAR10(config_of(tmp_path))
+    assert no_store(tmp_path)
+
+
+def test_other_images_in_sheets_are_refused(tmp_path):
+    folder = tmp_path / "data" / "CIFAR10"
+    write_sheets(folder)
+
+    class Strict(SmallCIFAR10):
+        binary = CIFAR10.binary
+
+    with pytest.raises(DataError, match=r"data_batch_1.png with labels: MD5 as binary batch is .*, expected 5dd7e06a"):
+        Strict(config_of(tmp_path))
+    Image.fromarray(np.zeros((1, 1024, 3), np.uint8)).save(folder / "data_batch_4.png")
+    with pytest.raises(DataError, match=r"data_batch_4.png: 1 images, expected 2"):
+        SmallCIFAR10(config_of(tmp_path))
+    (folder / "test_batch.png").unlink()
+    (folder / "data_batch_4.png").unlink()
+    with pytest.raises(DataError, match=r"data_batch_4.png: cannot be read as PNG"):
+        SmallCIFAR10(config_of(tmp_path))
+
+
+@pytest.mark.skipif(not (DATA / "CIFAR10/data_batch_1.png").is_file(), reason="no sheets of CIFAR10 (GNN_DATA)")
+def test_the_whole_cifar10_in_sheets():
+    """Every MD5 agrees, and the first images are those of the sheets that others have published."""
+    dataset = CIFAR10.__new__(CIFAR10)
+    dataset.config = DataConfig(data_dir=str(DATA), offline=True)
+    images, labels = dataset.read()
+    assert images.shape == (60000, 32, 32, 3) and labels[:10].tolist() == [6, 9, 9, 4, 1, 1, 2, 7, 8, 3]
+    assert (images[:50000].mean(axis=(0, 1, 2)) / 255).round(4).tolist() == [0.4914, 0.4822, 0.4465]
+    assert np.bincount(labels[:50000]).tolist() == [5000] * 10 and np.bincount(labels[50000:]).tolist() == [1000] * 10
 
 
 class Harmful:
