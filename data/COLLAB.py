@@ -23,7 +23,7 @@ from data.errors import DataError, StoreError
 from data.folds import LinkFold
 from data.readers import ogb_raw
 from data.readers.ogb_raw import check_range, check_shape
-from data.splits import PARTS, thinned
+from data.splits import PARTS, evenly_spaced
 from data.store import Field, PackedWriter
 
 ZIP = RawFile(
@@ -222,7 +222,7 @@ class COLLAB(GraphDataset):
             raise ValueError(f"fold={i}: {self.name} has the fold 0 only")
         parts = {part: self.store.column(f"free.pairs.{part}") for part in PARTS}
         if self.config.limit:
-            parts = {part: thinned(pairs, self.config.limit) for part, pairs in parts.items()}
+            parts = {part: evenly_spaced(pairs, self.config.limit) for part, pairs in parts.items()}
         negatives = {part: self.store.column(f"free.negatives.{part}") for part in ("val", "test")}
         # the training pairs are ranked against the negative pairs of the validation: there are no others
         return LinkFold("split", self.store, parts, {"train": negatives["val"], **negatives})

@@ -13,7 +13,7 @@ from pydantic import Field as Key
 from data.draw import draw_graph
 from data.errors import DataError
 from data.folds import GraphFold
-from data.splits import thinned
+from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
 from data.transforms.laplacian import with_laplacian_encoding
 
@@ -66,7 +66,7 @@ class GraphDataset:
     be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not put beside the paper's numbers.
 
     With config.limit only so many graphs of each part are used: a generated dataset (`generated`) makes no others, another
-    is read whole and its parts are thinned.
+    is read completely and subsampled.
     """
 
     name: str
@@ -119,5 +119,5 @@ class GraphDataset:
         name = self.store.splits[i]
         parts = self.store.split(name)
         if self.config.limit:
-            parts = {part: thinned(graphs, self.config.limit) for part, graphs in parts.items()}
+            parts = {part: evenly_spaced(graphs, self.config.limit) for part, graphs in parts.items()}
         return GraphFold(name, self.store, parts)

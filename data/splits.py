@@ -41,6 +41,6 @@ def read_lines(path, n_graphs):
     return lines
 
 
-def thinned(graphs, limit):
+def evenly_spaced(graphs, limit):
     """At most `limit` of the graphs, spread evenly: files are often sorted by class."""
     return graphs if len(graphs) <= limit else graphs[np.linspace(0, len(graphs) - 1, limit).round().astype(int)]

@@ -22,7 +22,7 @@ def decode(text):
     if not len(codes) or len(wrong):
         what = f"the byte {codes[wrong[0]] + OFFSET} at place {wrong[0]}" if len(wrong) else "no character"
         raise ValueError(f"{shown}: {what}: expected graph6, one or more characters with the codes 63 to 126")
-    n, bits = _split(codes, shown)
+    n, bits = _split(text, codes, shown)
     n_bits = n * (n - 1) // 2
     if len(bits) != -(-n_bits // 6):
         raise ValueError(
@@ -34,10 +34,9 @@ def decode(text):
     return n, *_pair(np.flatnonzero(bits))
 
 
-def _split(codes, shown):
+def _split(text, codes, shown):
     """The number of nodes, and the six-bit numbers that follow it."""
-    n_marks = int(codes[0] == 63) + int((codes[:2] == 63).sum() == 2)  # how many ~ it begins with, two at most
-    start, stop = ((0, 1), (1, 4), (2, 8))[n_marks]
+    start, stop = (2, 8) if text.startswith(b"~~") else (1, 4) if text.startswith(b"~") else (0, 1)
     if len(codes) < stop:
         raise ValueError(f"{shown}: it ends within the number of nodes: not graph6, or cut off")
     n = 0
