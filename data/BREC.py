@@ -1,7 +1,7 @@
 """BREC (sections 3 and K of the BREC paper): 400 pairs of graphs that are not isomorphic and that 1-WL cannot tell apart.
 
-There are no classes and no splits: a method is asked of each pair whether it tells the two graphs apart. The pairs come in seven
-parts and are reported in four categories; Regular is made of four of the parts. Nodes and edges have no features. Copies with
+There are no classes and no splits: a method is asked of each pair whether it tells the two graphs apart. There are seven
+kinds of pairs, reported in four categories; Regular is made of four of the kinds. Nodes and edges have no features. Copies with
 their nodes renumbered at random, which the paired comparisons of section 4 need, are drawn from a seed and never stored.
 """
 
@@ -28,8 +28,8 @@ URLS = tuple(
 TABLE_1 = ROOT / "paper_tables" / "brec" / "table1_dataset_statistics.csv"
 
 
-class Part(NamedTuple):
-    """One of the seven parts: its name, the category it is reported in, its file and its number of pairs."""
+class Kind(NamedTuple):
+    """One of the seven kinds: its name, the category it is reported in, its file and its number of pairs."""
 
     name: str
     category: str
@@ -37,21 +37,21 @@ class Part(NamedTuple):
     n_pairs: int
 
 
-PARTS = (  # in the order of the benchmark: pair 0 is the first of the first part
-    Part("basic", "Basic", "basic", 60),
-    Part("simple regular", "Regular", "regular", 50),
-    Part("strongly regular", "Regular", "str", 50),
-    Part("extension", "Extension", "extension", 100),
-    Part("CFI", "CFI", "cfi", 100),
-    Part("4-vertex condition", "Regular", "4vtx", 20),
-    Part("distance regular", "Regular", "dr", 20),
+KINDS = (  # in the order of the benchmark: pair 0 is the first of the first kind
+    Kind("basic", "Basic", "basic", 60),
+    Kind("simple regular", "Regular", "regular", 50),
+    Kind("strongly regular", "Regular", "str", 50),
+    Kind("extension", "Extension", "extension", 100),
+    Kind("CFI", "CFI", "cfi", 100),
+    Kind("4-vertex condition", "Regular", "4vtx", 20),
+    Kind("distance regular", "Regular", "dr", 20),
 )
 CATEGORIES = ("Basic", "Regular", "Extension", "CFI")
 COPIES, RELIABILITY = 0, 1  # streams of random numbers of a pair
 
 
 class Pair(NamedTuple):
-    """Pair `index` of the benchmark, 0 to 399: graphs g and h (DGLGraphs without features), its category and its part."""
+    """Pair `index` of the benchmark, 0 to 399: graphs g and h (DGLGraphs without features), its category and its kind."""
 
     index: int
     g: dgl.DGLGraph
@@ -61,14 +61,14 @@ class Pair(NamedTuple):
 
 
 class BREC(GraphDataset):
-    """`dataset[i]` is a Pair. With config.limit there are only the first so many pairs of each part: i still counts from 0,
+    """`dataset[i]` is a Pair. With config.limit there are only the first so many pairs of each kind: i still counts from 0,
     Pair.index stays the number in the benchmark, and the copies stay those of that pair."""
 
     name = "BREC"
     version = 1
     licence = "MIT (GraphPKU/BREC)"
-    parameters = {"files": [part.file for part in PARTS]}  # noqa: RUF012 - read only
-    raw_files = tuple(RawFile(f"BREC/{part.file}.npy", tuple(url.format(part.file) for url in URLS)) for part in PARTS)
+    parameters = {"files": [kind.file for kind in KINDS]}  # noqa: RUF012 - read only
+    raw_files = tuple(RawFile(f"BREC/{kind.file}.npy", tuple(url.format(kind.file) for url in URLS)) for kind in KINDS)
     # Deviation: Table 1 prints 10 to 198 nodes and 800 different graphs; in the published files the smallest have 7 nodes, and two
     # graphs occur twice (docs/deviations.md)
     sizes = (800, 27804, 2 * 114752, 7, 198)  # graphs, nodes, directed edges, fewest and most nodes of a graph
@@ -76,13 +76,13 @@ class BREC(GraphDataset):
     def __init__(self, config=None):
         # no positional encodings in the store: they depend on the numbering, so each copy must get its own
         super().__init__(config)
-        first = np.cumsum([0, *(part.n_pairs for part in PARTS)])
-        limits = [min(part.n_pairs, self.config.limit or part.n_pairs) for part in PARTS]
+        first = np.cumsum([0, *(kind.n_pairs for kind in KINDS)])
+        limits = [min(kind.n_pairs, self.config.limit or kind.n_pairs) for kind in KINDS]
         self.indices = np.concatenate([start + np.arange(n) for start, n in zip(first, limits, strict=False)])
 
     def build(self, path):
-        pairs = [(k, *pair) for k in range(len(PARTS)) for pair in self.read(k)]
-        fields = [Field("graph", "part", "uint8", n_types=len(PARTS))]
+        pairs = [(k, *pair) for k in range(len(KINDS)) for pair in self.read(k)]
+        fields = [Field("graph", "part", "uint8", n_types=len(KINDS))]
         generator = {"version": self.version, **self.parameters}
         with PackedWriter(path, self.name, fields, generator, total=2 * len(pairs)) as writer:
             for k, *pair in pairs:
@@ -91,13 +91,13 @@ class BREC(GraphDataset):
             writer.add_array("pairs", np.arange(2 * len(pairs)).reshape(-1, 2))
 
     def read(self, k):
-        """The pairs of part k as decoded graphs, each edge once: [((n, a, b), (n, a, b))]."""
-        part, path = PARTS[k], find(self.raw_files[k], self.config)
+        """The pairs of kind k as decoded graphs, each edge once: [((n, a, b), (n, a, b))]."""
+        kind, path = KINDS[k], find(self.raw_files[k], self.config)
         with reading(path), open(path, "rb") as file:
             words = np.load(file, allow_pickle=False)
-        if words.dtype.kind not in "US" or words.size != 2 * part.n_pairs:
+        if words.dtype.kind not in "US" or words.size != 2 * kind.n_pairs:
             found = f"array of {words.dtype}, shape {words.shape}"
-            raise DataError(f"{path}: {found}: expected the {2 * part.n_pairs} graph6 strings of BREC, {part.name}")
+            raise DataError(f"{path}: {found}: expected the {2 * kind.n_pairs} graph6 strings of BREC, {kind.name}")
         pairs = []
         for i, row in enumerate(words.reshape(-1, 2)):  # a flat file has the two graphs of a pair one after the other
             with reading(f"{path}, pair {i}"):
@@ -121,8 +121,8 @@ class BREC(GraphDataset):
 
     def __getitem__(self, i):
         index = self._index(i)
-        part = PARTS[self.store.rows("graph.part", 2 * index)]
-        return Pair(index, self.store.graph(2 * index), self.store.graph(2 * index + 1), part.category, part.name)
+        kind = KINDS[self.store.rows("graph.part", 2 * index)]
+        return Pair(index, self.store.graph(2 * index), self.store.graph(2 * index + 1), kind.category, kind.name)
 
     def _index(self, i):
         if not 0 <= i < len(self):
@@ -169,14 +169,14 @@ class BREC(GraphDataset):
         ]
 
     def summary(self):
-        """What appendix D shows as a figure, in numbers: lines of the range and mean of each category and part."""
+        """What appendix D shows as a figure, in numbers: lines of the range and mean of each category and kind."""
         measured = np.array([measures(*self._edges(i)) for i in range(len(self.store))])
-        part_of_graph = self.store.column("graph.part")
-        groups = [(f"{c} (all)", [p.category == c for p in PARTS]) for c in CATEGORIES]
-        groups += [(part.name, [p is part for p in PARTS]) for part in PARTS if part.category == "Regular"]
+        kind_of_graph = self.store.column("graph.part")
+        groups = [(f"{c} (all)", [k.category == c for k in KINDS]) for c in CATEGORIES]
+        groups += [(kind.name, [k is kind for k in KINDS]) for kind in KINDS if kind.category == "Regular"]
         rows = [("", "graphs", "nodes", "edges", "mean degree", "diameter", "not connected")]
-        for name, of_part in groups:
-            values = measured[np.array(of_part)[part_of_graph]]
+        for name, of_kind in groups:
+            values = measured[np.array(of_kind)[kind_of_graph]]
             rows.append((name, str(len(values)), *map(spread, values[:, :4].T), str(int(values[:, 4].sum()))))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from data import card, check
-from data.BREC import BREC, PARTS, measures, renumbered
+from data.BREC import BREC, KINDS, measures, renumbered
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
 from tools.brec_generate import backbones, canonical_form, cfi, colour_refinement, cycles
@@ -34,11 +34,11 @@ def write_files(folder, change=None):
     for n in (3, 4):
         pair = nx.cycle_graph(2 * n), nx.disjoint_union(nx.cycle_graph(n), nx.cycle_graph(n))
         words.append([nx.to_graph6_bytes(g, header=False).decode().strip() for g in pair])
-    for part in PARTS:
-        array = np.array([words[i % 2] for i in range(part.n_pairs)])
-        array = array.reshape(-1) if part.file in ("basic", "str", "4vtx", "dr") else array
-        array = array.astype("S") if part.file in ("regular", "cfi", "dr") else array
-        np.save(folder / f"{part.file}.npy", (change or {}).get(part.file, array))
+    for kind in KINDS:
+        array = np.array([words[i % 2] for i in range(kind.n_pairs)])
+        array = array.reshape(-1) if kind.file in ("basic", "str", "4vtx", "dr") else array
+        array = array.astype("S") if kind.file in ("regular", "cfi", "dr") else array
+        np.save(folder / f"{kind.file}.npy", (change or {}).get(kind.file, array))
 
 
 @pytest.fixture

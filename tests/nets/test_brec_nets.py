@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from data.BREC import PARTS, renumbered
+from data.BREC import KINDS, renumbered
 from data.readers.graph6 import decode
 from nets import count_parameters
 from nets.delta_lgnn_net import DeltaLGNNNet
@@ -196,11 +196,11 @@ def test_training_on_copies_of_the_store_reaches_every_parameter(name):
 @cache
 def pair_of_brec(folder, index):
     first = 0
-    for part in PARTS:
-        if index < first + part.n_pairs:
-            words = np.load(folder / "BREC" / f"{part.file}.npy").reshape(-1, 2)[index - first]
+    for kind in KINDS:
+        if index < first + kind.n_pairs:
+            words = np.load(folder / "BREC" / f"{kind.file}.npy").reshape(-1, 2)[index - first]
             break
-        first += part.n_pairs
+        first += kind.n_pairs
     graphs = []
     for n, a, b in map(decode, words):
         graphs.append(nx.empty_graph(n))
