@@ -19,7 +19,7 @@ from tqdm import tqdm
 from data.dataset import DataConfig, GraphDataset
 from data.download import RawFile, find, present, sha256_of
 from data.draw import draw_neighbourhood
-from data.errors import DataError, StoreError
+from data.errors import REMEDY, DataError, StoreError
 from data.folds import LinkFold
 from data.readers import ogb_raw
 from data.readers.ogb_raw import check_range, check_shape
@@ -146,11 +146,11 @@ def check_messages(tables, train, root):
     files = f"{root / 'raw' / 'edge.csv.gz'} ({len(messages)} edges) and {SPLIT_FILES['train']} ({len(training)} edges)"
     different = np.setxor1d(messages, training)
     if not len(different):
-        raise DataError(f"{files}: an edge is listed more often in one than in the other: {ogb_raw.REMEDY}")
+        raise DataError(f"{files}: an edge is listed more often in one than in the other: {REMEDY}")
     pair, year = divmod(int(different[0]), 10_000)
     raise DataError(
         f"{files}: the edge {divmod(pair, n_nodes)} of {year} is in one of them only; "
-        f"messages may run along training edges alone: {ogb_raw.REMEDY}"
+        f"messages may run along training edges alone: {REMEDY}"
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from data.dataset import GraphDataset
 from data.download import find, reading
 from data.draw import draw_tour
-from data.errors import DataError, StoreError
+from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.solvers.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
@@ -233,7 +233,7 @@ class PublishedTSP(TSP):
         with PackedWriter(path, self.name, FIELDS, generator, total=sum(sizes.values())) as writer:
             for part, n_graphs, graphs in published_parts(file, node_dim=2, label="edge", edge_dim=1):
                 if n_graphs != sizes[part]:
-                    raise DataError(f"{file}: {n_graphs} graphs in {part}, expected {sizes[part]}: get the file again")
+                    raise DataError(f"{file}: {n_graphs} graphs in {part}, expected {sizes[part]}: {REMEDY}")
                 parts[part] = np.arange(writer.n_graphs, writer.n_graphs + n_graphs)
                 for graph in graphs:
                     edge = {"feat": graph["edge_attr"], "label": graph["y"]}

@@ -23,9 +23,8 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
-from data.errors import DataError
+from data.errors import REMEDY, DataError
 
-ROOT = Path(__file__).resolve().parent.parent
 CHECKSUMS = "checksums.json"
 PIECE = 1 << 16  # bytes read at once
 TIMEOUT = 30  # seconds without a byte before an address counts as dead
@@ -212,9 +211,9 @@ def _check(path, expected):
     if not path.is_file():
         raise DataError(f"{path}: expected a file")
     if path.stat().st_size == 0:
-        raise DataError(f"{path}: the file is empty: delete it, and get it again")
+        raise DataError(f"{path}: the file is empty: {REMEDY}")
     if expected is not None and (found := sha256_of(path)) != expected:
-        raise DataError(f"{path}: SHA-256 is {found}, expected {expected}: delete the file, and get it again")
+        raise DataError(f"{path}: SHA-256 is {found}, expected {expected}: {REMEDY}")
 
 
 def _read_checksums(raw_dir):

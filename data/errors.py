@@ -1,5 +1,7 @@
 """The errors of data/ that a user can do something about: a main file prints them in one line, without a traceback."""
 
+REMEDY = "delete the file, and get it again"  # for a raw file that is damaged or another than expected
+
 
 class DataError(Exception):
     """A raw file is missing, damaged or not what it should be."""

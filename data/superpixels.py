@@ -18,14 +18,13 @@ import numpy as np
 
 from data.dataset import GraphDataset
 from data.download import RawFile, find
-from data.errors import DataError, StoreError
+from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS
 from data.store import Field, PackedWriter
 
-REMEDY = "delete the file, and get it again"
 BUILT_AGAIN = "delete the folder, it is built again"
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -17,9 +17,7 @@ import zlib
 import numpy as np
 import torch
 
-from data.errors import DataError
-
-REMEDY = "get the file again"
+from data.errors import REMEDY, DataError
 
 
 def open_zip(path, name):
@@ -33,7 +31,7 @@ def open_zip(path, name):
 def _read(file):
     """All bytes of one file below the root."""
     if not file.exists():
-        raise DataError(f"{file}: missing: {REMEDY}, or complete the folder")
+        raise DataError(f"{file}: missing: get the archive again, or complete the folder")
     try:
         return file.read_bytes()
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:

@@ -14,10 +14,9 @@ import numpy as np
 import torch
 
 from data.download import RawFile
-from data.errors import DataError
+from data.errors import REMEDY, DataError
 from data.splits import PARTS
 
-REMEDY = "delete the file, and get it again"
 LEVELS = ("graph", "node", "edge")
 
 

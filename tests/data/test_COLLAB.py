@@ -311,7 +311,7 @@ class Harmful:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (without("raw/edge_year.csv.gz"), r"edge_year.csv.gz: missing: get the file again"),
+        (without("raw/edge_year.csv.gz"), r"edge_year.csv.gz: missing: get the archive again"),
         (without("split/time/test.pt"), r"test.pt: missing"),
         (cut("raw/edge.csv.gz", 80), r"edge.csv.gz: damaged or cut short"),
         (cut("raw/edge.csv.gz", 0), r"edge.csv.gz: not a table of int64 numbers .*no data"),
