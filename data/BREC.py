@@ -164,7 +164,7 @@ class BREC(GraphDataset):
         counts = self.store.header["counts"]
         return [
             ("graphs", paper["n_graphs"], str(len(self.store))),
-            ("nodes a graph, from - to", paper["n_nodes"], f"{counts['min_nodes']}-{counts['max_nodes']}"),
+            ("nodes per graph, from - to", paper["n_nodes"], f"{counts['min_nodes']}-{counts['max_nodes']}"),
             ("hardness", paper["hardness"], "-"),
         ]
 

@@ -69,7 +69,7 @@ def raw_place(config, download=True):
 
 
 def raw_hash(place):
-    """One SHA-256 for the zip file, or one for each of the unpacked files."""
+    """One SHA-256 for the zip file, or one per unpacked file."""
     if place.is_file():
         return sha256_of(place)
     return {str(file.relative_to(place)): sha256_of(file) for file in sorted(place.rglob("*")) if file.is_file()}
@@ -104,7 +104,7 @@ def read_raw(place):
 
 
 def check_tables(tables, root):
-    """One graph; as many lines in each table as it has nodes or edges; numbers that can be."""
+    """One graph; as many lines in each table as it has nodes or edges; values in their ranges."""
     for name, described in (
         ("num-node-list", ("node-feat",)),
         ("num-edge-list", ("edge", "edge_year", "edge_weight")),
@@ -159,7 +159,7 @@ def check_messages(tables, train, root):
 
 
 class COLLAB(GraphDataset):
-    """OGB's file. config.limit takes so many positive pairs of each part; the graph and the negative pairs stay whole."""
+    """OGB's file. config.limit takes so many positive pairs per part; the graph and the negative pairs stay complete."""
 
     name = "COLLAB"
     version = 1

@@ -1,4 +1,4 @@
-"""TSP (A.3): which edges belong to the travelling salesman's shortest tour? One yes or no for each edge.
+"""TSP (A.3): which edges belong to the travelling salesman's shortest tour? One yes or no per edge.
 
 A graph is 50 to 500 cities at random in the unit square, each joined to its 25 nearest others: edge i -> j if j is one of the 25
 nearest of i. A node knows its coordinates, an edge its length. An edge's label is 1 if the tour goes along it, in either direction.
@@ -39,7 +39,7 @@ DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.erro
 
 
 def instance(parameters, part, i):
-    """The cities (n, 2) of graph i of a part, float32. A seed for each graph: the first graphs are the same however many follow."""
+    """The cities (n, 2) of graph i of a part, float32. One seed per graph: the first graphs are the same however many follow."""
     # RandomState, not Generator: its stream is frozen, so every numpy gives the same cities
     random = np.random.RandomState([parameters["seed"], PARTS.index(part), i])
     n = random.randint(parameters["min_nodes"], parameters["max_nodes"] + 1, dtype=np.int64)
@@ -72,7 +72,7 @@ def find_tour(parameters, number):
 
 
 class FoundTours:
-    """The tours of an unfinished build: a folder with a file for each CHUNK of graphs, written when all of them are found."""
+    """The tours of an unfinished build: a folder with one file per CHUNK of graphs, written when all of them are found."""
 
     def __init__(self, folder, parameters, numbers):
         self.folder, self.parameters = folder, parameters
@@ -170,7 +170,7 @@ class TSP(GraphDataset):
             writer.add_split("split", **{part: np.arange(first[part], first[part] + sizes[part]) for part in PARTS})
 
     def check(self, store):
-        """Tables 1 and 5: 275.76 nodes a graph, here as near as chance allows, and 25 edges a node."""
+        """Tables 1 and 5: 275.76 nodes per graph, here as near as chance allows, and 25 edges per node."""
         p = self.parameters
         n_graphs = sum(min(size, p.get("limit", size)) for size in p["graphs"].values())
         low, high = p["min_nodes"], p["max_nodes"]
@@ -182,7 +182,7 @@ class TSP(GraphDataset):
             or abs(mean - (low + high) / 2) > 6 * deviation
         ):
             raise StoreError(
-                f"{store.path}: {store.n_graphs} graphs, {mean:.2f} nodes a graph, {store.n_edges} edges "
+                f"{store.path}: {store.n_graphs} graphs, {mean:.2f} nodes per graph, {store.n_edges} edges "
                 f"are not those of {self.name}: delete the folder, it is built again"
             )
 

@@ -1,6 +1,6 @@
 """ENZYMES, DD, PROTEINS (Table 6) and every other dataset of the TU collection: classify graphs, ten-fold cross-validation.
 
-The files are plain text, in NAME.zip or a folder NAME: `NAME_A.txt` with an edge "row, column" a line (nodes of all graphs
+The files are plain text, in NAME.zip or a folder NAME: `NAME_A.txt` with an edge "row, column" per line (nodes of all graphs
 numbered from 1), `NAME_graph_indicator.txt` with the graph of each node, `NAME_graph_labels.txt`, and where there are any
 `NAME_node_attributes.txt` and `NAME_node_labels.txt`. Node features are the attributes, else the labels one-hot, else a 1.
 """
@@ -86,7 +86,7 @@ class TUDataset(GraphDataset):
         seen = (*seen, round(store.n_nodes / n, 2), round(undirected, 2))
         if seen != TABLE_5[self.table_name]:
             raise StoreError(
-                f"{store.path}: graphs, classes, features, nodes and edges a graph are {seen}, "
+                f"{store.path}: graphs, classes, features, nodes and edges per graph are {seen}, "
                 f"in Table 5 {TABLE_5[self.table_name]}: delete the folder and get the right files"
             )
 
@@ -124,7 +124,7 @@ class TextFiles:
         with reading(f"{self.path}, {file}"):
             numbers = np.loadtxt(io.StringIO(text), dtype=dtype, delimiter=",", ndmin=2)
         if columns is not None and numbers.shape[1] != columns:
-            raise DataError(f"{self.path}, {file}: {numbers.shape[1]} numbers a line, expected {columns}")
+            raise DataError(f"{self.path}, {file}: {numbers.shape[1]} numbers per line, expected {columns}")
         if not np.isfinite(numbers).all():
             raise DataError(f"{self.path}, {file}: it holds NaN or infinite values")
         return numbers

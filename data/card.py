@@ -42,16 +42,16 @@ def statistics(dataset):
     store, name = dataset.store, paper_name(dataset)
     table1, table5 = paper_row("table1_datasets.csv", name), paper_row("table5_dataset_statistics.csv", name)
     counts, n = store.header["counts"], len(store)
-    edges, note = (store.n_edges / n, "directed edges a graph")
+    edges, note = (store.n_edges / n, "directed edges per graph")
     if is_undirected_in_table_5(name):
-        edges, note = edges / 2, "edges a graph, each counted once"
+        edges, note = edges / 2, "edges per graph, each counted once"
     label = next((field for field in store.fields.values() if field.name == "label"), None)
     classes = label.n_types if label is not None and label.n_types else None
     rows = [
         ("graphs", table5.get("n_graphs"), n),
         ("nodes", table1.get("total_nodes"), f"{store.n_nodes:,}"),
-        ("nodes a graph, from - to", table1.get("n_nodes_range"), f"{counts['min_nodes']}-{counts['max_nodes']}"),
-        ("nodes a graph", table5.get("avg_nodes"), f"{store.n_nodes / n:.2f}"),
+        ("nodes per graph, from - to", table1.get("n_nodes_range"), f"{counts['min_nodes']}-{counts['max_nodes']}"),
+        ("nodes per graph", table5.get("avg_nodes"), f"{store.n_nodes / n:.2f}"),
         (note, table5.get("avg_edges"), f"{edges:.2f}"),
         ("classes", table5.get("n_classes"), classes),
         ("node features", feature_text(table5, "node"), field_text(dataset.features.node)),
@@ -86,7 +86,7 @@ def class_balance(dataset):
 
 
 def card(dataset):
-    """The whole text."""
+    """The text of the card."""
     store = dataset.store
     module = inspect.getmodule(type(dataset))
     lines = [

@@ -1,6 +1,6 @@
 """Raw files of a dataset: from the folder the user names, the project's own, or a download.
 
-A download tries several addresses, goes on where it was cut off, is compared with its SHA-256 and gets its name only when it
+A download tries several addresses, resumes where it was cut off, is compared with its SHA-256 and gets its name only when it
 is complete. Where no SHA-256 is known beforehand, that of the first download is recorded in raw/checksums.json and enforced
 ever after.
 """
@@ -45,7 +45,7 @@ class RawFile(NamedTuple):
 
 
 def find(file, config, also=()):
-    """The path of a raw file: in config.data_dir, in the project's raw/, or downloaded to there.
+    """The path of a raw file: in config.data_dir, in the project's raw/, or downloaded into raw/.
 
     `also`: other paths below a data folder that will do, such as the unpacked file.
     """

@@ -96,7 +96,7 @@ class LinkFold:
         return self.store.graph(0)
 
     def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
-        """With `shuffle` the batches of the training, otherwise those that measure a part; `workers` would have nothing to do."""
+        """With `shuffle` the batches of training, otherwise those that evaluate a part. `workers` is ignored: the graph is one."""
         positive = pairs_tensor(self.parts[part])
         if shuffle:
             return TrainingPairs(self.g, positive, batch_size, generator)

@@ -1,4 +1,4 @@
-"""One function for many graphs, in all cores at once: building datasets and positional encodings."""
+"""Computes one function of many graphs on all cores: building datasets and positional encodings."""
 
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ _work = None  # in a worker: the function it computes
 
 
 def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None):
-    """function(item) of each item, in order, as they are ready, under a progress bar (none if there is no description).
+    """Yields function(item) of each item, in order, with a progress bar (none if there is no description).
 
     The function must be picklable: of a module, or a functools.partial of one. Results wait for their turn in bounded number,
     so memory stays flat. Starting workers takes seconds, so this process computes alone at first; a small task is done by then.
@@ -78,7 +78,7 @@ def _begin(function, cores):
 
 
 def _end_with_parent():
-    """A worker whose parent was killed would wait for work for ever."""
+    """Ends this worker when its parent was killed: it would wait for work for ever."""
     multiprocessing.parent_process().join()
     os._exit(1)
 

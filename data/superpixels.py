@@ -33,7 +33,7 @@ BUILT_AGAIN = "delete the folder, it is built again"
 
 @cache
 def slic_settings(height, width, first):
-    """(n_segments, min_size_factor, max_size_factor) for `first` segments and less and less, without those that change nothing.
+    """(n_segments, min_size_factor, max_size_factor) for `first`, `first` - 1, … segments, skipping those with the same grid.
 
     SLIC starts from a square grid of about n_segments centres, splits regions larger than 3 times the mean size and merges
     those smaller than half of it. The mean size was height * width / n_segments in the scikit-image of the paper's time, and is
@@ -93,7 +93,7 @@ def nearest_neighbours(x, k):
         W_ij = exp(-|x_i - x_j|² / σ_i²)        edge j -> i, σ_i: mean distance of the k nearest neighbours of i
 
     A graph of at most k nodes has all its edges. Of nodes equally far away, the one with the lower number comes first.
-    Deviation: eq. (9) has one σ_x and does not say which way an edge points. "For each node" is read as one σ_i a node, and
+    Deviation: eq. (9) has one σ_x and does not say which way an edge points. "For each node" is read as one σ_i per node, and
     each node receives from its neighbours.
     """
     n = len(x)
@@ -193,20 +193,20 @@ class GraphsOfImages(GraphDataset):
         raise TypeError(f"{type(self).__name__} does not say how many graphs it has: define n_graphs")
 
     def check(self, store):
-        """Tables 1 and 5: number of graphs, most nodes, 8 edges a node, and near the mean number of nodes."""
+        """Tables 1 and 5: number of graphs, most nodes, 8 edges per node, and near the mean number of nodes."""
         p, counts = self.parameters, store.header["counts"]
         limit = p.get("limit")
         n_graphs = sum(min(n, limit or n) for n in self.n_graphs())
         seen = (counts["graphs"], counts["max_nodes"], counts["edges"] / counts["nodes"])
         if seen[0] != n_graphs or seen[1] > p["max_nodes"] or seen[2] != p["k"]:
             raise StoreError(
-                f"{store.path}: graphs, most nodes, edges a node are {seen}, not {n_graphs}, at most {p['max_nodes']} and {p['k']} "
-                f"as in {self.name}: {BUILT_AGAIN}"
+                f"{store.path}: graphs, most nodes, edges per node are {seen}, not {n_graphs}, at most {p['max_nodes']} "
+                f"and {p['k']} as in {self.name}: {BUILT_AGAIN}"
             )
         mean = counts["nodes"] / counts["graphs"]
         if self.mean_nodes is not None and not limit and abs(mean - self.mean_nodes) > 1:
             raise StoreError(
-                f"{store.path}: {mean:.2f} nodes a graph, the paper has {self.mean_nodes}: does this scikit-image "
+                f"{store.path}: {mean:.2f} nodes per graph, the paper has {self.mean_nodes}: does this scikit-image "
                 f"({store.header['generator'].get('scikit-image')}) find other superpixels? With another one, {BUILT_AGAIN}"
             )
 
@@ -440,7 +440,7 @@ class CIFAR10First4000(Superpixels):
         try:
             labels = np.array(text.read_text().split()).astype(np.int64)
         except ValueError as error:
-            raise DataError(f"{text}: {error}: expected one integer an image: {REMEDY}") from error
+            raise DataError(f"{text}: {error}: expected one integer per image: {REMEDY}") from error
         n_images = self.parameters["n_train"] + self.parameters["n_test"]
         if not len(images) == len(labels) == n_images:
             raise DataError(f"{text}: {len(labels)} labels for {len(images)} images, expected {n_images} of both")

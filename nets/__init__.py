@@ -1,4 +1,4 @@
-"""One net a model. `NETS` is the plain dictionary of names; to add a model, write its file and add a line here."""
+"""One net per model. `NETS` is the plain dictionary of names; to add a model, write its file and add a line here."""
 
 import process  # noqa: F401 - before torch is loaded
 from nets.gat_net import GATNet

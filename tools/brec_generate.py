@@ -6,7 +6,7 @@
     python -m tools.brec_generate cycles 5 6 7 8 9            C_2l and C_l,l, each with a virtual node
     python -m tools.brec_generate cfi K4 C5 --nodes 3 5       CFI graphs over K_4, over C_5, over all backbones of 3 to 5 nodes
 
-It prints graph6, a line a graph; lines 2i and 2i + 1 are a pair. Every pair is checked before it is printed. Not here: strongly
+It prints graph6, a line per graph; lines 2i and 2i + 1 are a pair. Every pair is checked before it is printed. Not here: strongly
 regular, 4-vertex condition and distance regular graphs, which the paper takes from collections of others.
 """
 

@@ -1,4 +1,4 @@
-"""graph6, the text form of small undirected graphs in which BREC is published: one line of characters a graph.
+"""graph6, the text form of small undirected graphs in which BREC is published: one line of characters per graph.
 
 A character holds six bits, as its code minus 63. First the number of nodes n: one character up to 62, else `~` and three
 characters, or `~~` and six. Then the upper triangle of the adjacency matrix column by column, (0,1), (0,2), (1,2), (0,3), ...,

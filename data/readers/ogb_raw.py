@@ -1,6 +1,6 @@
 """OGB's raw format of a link prediction dataset, read without OGB's package: csv tables and saved dictionaries of arrays.
 
-    NAME/raw/edge.csv.gz, node-feat.csv.gz, …      one line a row, no heading
+    NAME/raw/edge.csv.gz, node-feat.csv.gz, …      one line per row, no heading
     NAME/split/KIND/{train,valid,test}.pt          torch.save of {"edge": (m, 2), …}, numpy arrays or tensors
 
 They are in a zip file or in a folder unpacked from it: `root` is a pathlib.Path or its double, a zipfile.Path. Whatever is not

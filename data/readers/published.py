@@ -125,7 +125,7 @@ def _integers(graph, key, at):
 
 
 def _rows(values, n_rows, dim, at, key):
-    """One row an item: a flat array of one number an item becomes a column."""
+    """One row per item: a flat array of one number per item becomes a column."""
     if dim == 1 and values.ndim <= 1:
         values = values.reshape(-1, 1)
     if values.shape != (n_rows, dim):

@@ -18,9 +18,7 @@ def describe(store):
     lines.append(f"{counts['graphs']} graphs")
     for level in RAGGED:
         total, low, high = (counts[key] for key in (f"{level}s", f"min_{level}s", f"max_{level}s"))
-        lines.append(
-            f"{total} {level}s; a graph has {low} to {high}, on average {total / max(counts['graphs'], 1):.2f}"
-        )
+        lines.append(f"{total} {level}s; per graph {low} to {high}, on average {total / max(counts['graphs'], 1):.2f}")
     for key, entry in store.header["arrays"].items():
         if not key.startswith("free.split."):
             types = f", {entry['n_types']} types" if entry.get("n_types") else ""

@@ -190,7 +190,7 @@ def test_measures():
 def test_the_card_and_the_check(small, capsys):
     dataset = small()
     lines = {line.split("  ")[0]: line.split() for line in card.card(dataset).splitlines()}
-    assert lines["graphs"][1:] == ["800", "800"] and lines["nodes a graph, from - to"][-2:] == ["10-198", "6-8"]
+    assert lines["graphs"][1:] == ["800", "800"] and lines["nodes per graph, from - to"][-2:] == ["10-198", "6-8"]
     assert lines["distance regular"][2:7] == ["40", "6", "-", "8", "(7.00)"] and lines["CFI (all)"][-1] == "100"
     assert check.main([str(dataset.store.path)]) == 0 and "0 errors, 0 warnings" in capsys.readouterr().out
 

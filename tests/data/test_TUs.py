@@ -100,7 +100,7 @@ BAD = {
     "node 0": ({"A": "0, 1\n"}, "node 0: expected 1 to 8"),
     "node 9": ({"A": "1, 9\n"}, "node 9: expected 1 to 8"),
     "two graphs": ({"A": "1, 4\n"}, "edge 1, 4 joins two graphs"),
-    "three columns": ({"A": "1, 2, 3\n"}, "3 numbers a line"),
+    "three columns": ({"A": "1, 2, 3\n"}, "3 numbers per line"),
     "no number": ({"graph_labels": "1\nx\n2\n"}, "graph_labels.txt: .*x"),
     "ragged": ({"node_attributes": "1, 2\n3\n"}, "node_attributes"),
     "NaN": ({"node_attributes": TEXTS["node_attributes"].replace("0.5", "nan")}, "NaN"),

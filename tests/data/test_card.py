@@ -16,8 +16,8 @@ def test_the_card_of_csl(store_dir, capsys):
     text = capsys.readouterr().out
     lines = {line.split("  ")[0]: line.split() for line in text.splitlines()}
     assert lines["graphs"][-2:] == ["150", "150"] and lines["nodes"][-2:] == ["6,150", "6,150"]
-    assert lines["nodes a graph"][-2:] == ["41.00", "41.00"]
-    assert lines["directed edges a graph"][-2:] == ["164.00", "164.00"]
+    assert lines["nodes per graph"][-2:] == ["41.00", "41.00"]
+    assert lines["directed edges per graph"][-2:] == ["164.00", "164.00"]
     dataset = open_dataset("CSL", DataConfig(store_dir=store_dir))
     assert dataset.store.hash in text and "splits: 5 (train 90, val 30, test 30)" in text
     assert "graph class 9:  10.0 % (15)" in text and "circular skip links" in text and "licence" in text

@@ -259,11 +259,11 @@ def test_a_store_with_other_statistics_is_refused(mnist):
     other = Other.__new__(Other)
     other.config = config
     with pytest.raises(
-        StoreError, match=r"graphs, most nodes, edges a node are \(240, .*, not 70000, at most 75 and 8"
+        StoreError, match=r"graphs, most nodes, edges per node are \(240, .*, not 70000, at most 75 and 8"
     ):
         other.check(mnist.store)
     other.parameters = MNIST.parameters | {"n_train": 160, "n_val": 80, "n_test": 80}
-    with pytest.raises(StoreError, match=r"nodes a graph, the paper has 75.0"):
+    with pytest.raises(StoreError, match=r"nodes per graph, the paper has 75.0"):
         other.check(mnist.store)
     other.parameters = MNIST.parameters | {"limit": 80, "max_nodes": 60}
     with pytest.raises(StoreError, match="at most 60"):

@@ -187,7 +187,7 @@ def test_one_large_graph_with_node_masks(tmp_path):
 
 
 def test_array_that_ends_with_a_block_and_a_graph_without_rows(tmp_path):
-    n_nodes = BLOCK - 128  # one byte a node after the header of the file
+    n_nodes = BLOCK - 128  # one byte per node after the header of the file
     with PackedWriter(tmp_path / "store", "test", [Field("node", "feat", "uint8")]) as writer:
         writer.add(n_nodes, [], [], node={"feat": np.arange(n_nodes) % 256})
         writer.add(0, [], [], node={"feat": []})
