@@ -9,6 +9,7 @@ import numpy as np
 
 from data.dataset import GraphDataset
 from data.download import find, reading
+from data.draw import draw_communities
 from data.errors import DataError, StoreError
 from data.readers.published import published_file, published_parts
 from data.splits import PARTS
@@ -44,6 +45,7 @@ class SBMDataset(GraphDataset):
 
     generated = True
     licence = "generated here; none"
+    draw = draw_communities
     moments: dict  # expected nodes and directed edges of a graph, and their standard deviations
 
     def build(self, path):
@@ -69,21 +71,6 @@ class SBMDataset(GraphDataset):
             if abs(total / len(store) - mean) > 6 * deviation / np.sqrt(len(store)):
                 seen = f"{total / len(store):.2f} {what} a graph, expected {mean:.2f}"
                 raise StoreError(f"{store.path}: {seen}: delete the folder, it is built again")
-
-    def draw(self, axes, i):
-        """The adjacency matrix with its nodes sorted by community; edges within one have its colour, the others are grey."""
-        parts = self.store.split("split")
-        part = next(part for part, graphs in parts.items() if i in graphs)
-        community = self.make_graph(part, i - int(parts[part][0]))[2]  # not stored: nobody may learn from it
-        src, dst = self.store.edges(i)
-        place = np.argsort(np.argsort(community, kind="stable"))
-        inside = community[src] == community[dst]
-        axes.scatter(place[src[~inside]], place[dst[~inside]], s=0.6, c="lightgrey")
-        axes.scatter(
-            place[src[inside]], place[dst[inside]], s=0.8, c=community[src[inside]], cmap="tab10", vmin=0, vmax=9
-        )
-        axes.set_aspect("equal")
-        axes.invert_yaxis()
 
 
 class PATTERN(SBMDataset):

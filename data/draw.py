@@ -38,3 +38,48 @@ def draw_neighbourhood(dataset, axes, i):
     for a, b in graph.edges:
         axes.plot(*zip(place[a], place[b], strict=True), color="0.6", linewidth=1, zorder=1)
     axes.scatter(*zip(*place.values(), strict=True), c=["tab:red" if n == i else "tab:blue" for n in place], zorder=2)
+
+
+def draw_molecule(dataset, axes, i):
+    """Atoms (coloured by type) and bonds, laid out by springs."""
+    src, dst = dataset.store.edges(i)
+    g = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
+    place = nx.kamada_kawai_layout(g)
+    bonds = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), dataset.store.rows("edge.feat", i), strict=True))
+    atoms = dataset.store.rows("node.feat", i)
+    nx.draw_networkx_edges(g, place, ax=axes, width=[1.5 * bonds[edge] for edge in g.edges])
+    colours = {"node_color": [atoms[v] for v in g], "cmap": "tab20", "vmin": 0, "vmax": 19}
+    nx.draw_networkx_nodes(g, place, ax=axes, node_size=60, **colours)
+
+
+def draw_communities(dataset, axes, i):
+    """The adjacency matrix with its nodes sorted by community; edges within one have its colour, the others are grey."""
+    parts = dataset.store.split("split")
+    part = next(part for part, graphs in parts.items() if i in graphs)
+    community = dataset.make_graph(part, i - int(parts[part][0]))[2]  # not stored: nobody may learn from it
+    src, dst = dataset.store.edges(i)
+    place = np.argsort(np.argsort(community, kind="stable"))
+    inside = community[src] == community[dst]
+    axes.scatter(place[src[~inside]], place[dst[~inside]], s=0.6, c="lightgrey")
+    axes.scatter(place[src[inside]], place[dst[inside]], s=0.8, c=community[src[inside]], cmap="tab10", vmin=0, vmax=9)
+    axes.set_aspect("equal")
+    axes.invert_yaxis()
+
+
+def draw_superpixels(dataset, axes, i):
+    """Graph i on matplotlib axes, upright as the image: superpixels in their colours, edges in grey."""
+    feat = dataset.store.rows("node.feat", i)
+    src, dst = dataset.store.edges(i)
+    row, column, colour = feat[:, -2], feat[:, -1], np.clip(feat[:, :-2], 0, 1)
+    axes.plot(column[[src, dst]], row[[src, dst]], color="0.7", linewidth=0.3, zorder=1)
+    colour = colour if dataset.n_channels == 3 else np.repeat(colour, 3, axis=1)
+    axes.scatter(column, row, c=colour, edgecolors="0.5", linewidths=0.3, zorder=2)
+    axes.set(xlim=(0, 1), ylim=(1, 0), aspect="equal")
+
+
+def draw_over_image(dataset, axes, i):
+    """The graph over its image."""
+    if dataset.images is None:
+        dataset.images = dataset.read()[0]
+    axes.imshow(dataset.images[dataset.chosen()[i]], cmap="gray", extent=(0, 1, 1, 0), alpha=0.6)
+    draw_superpixels(dataset, axes, i)

@@ -17,6 +17,7 @@ import numpy as np
 
 from data.dataset import GraphDataset
 from data.download import RawFile, find, present, read_npz, reading
+from data.draw import draw_molecule
 from data.errors import DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.smiles import constrained_solubility, log_p_and_sa, read_molecule
@@ -45,6 +46,7 @@ class Molecules(GraphDataset):
     """A dataset of molecules. Subclasses define `molecules`, which yields (part, atom types, src, dst, bond types, target)."""
 
     version = 1
+    draw = draw_molecule
     n_atoms, n_bonds = 28, 4
     sizes: dict  # graphs of each part
 
@@ -80,19 +82,6 @@ class Molecules(GraphDataset):
             raise StoreError(
                 f"{store.path}: {len(store)} molecules, not {sum(self.sizes.values())}: delete the folder, it is built again"
             )
-
-    def draw(self, axes, i):
-        """Atoms (coloured by type) and bonds, laid out by springs."""
-        import networkx as nx
-
-        src, dst = self.store.edges(i)
-        g = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
-        place = nx.kamada_kawai_layout(g)
-        bonds = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), self.store.rows("edge.feat", i), strict=True))
-        atoms = self.store.rows("node.feat", i)
-        nx.draw_networkx_edges(g, place, ax=axes, width=[1.5 * bonds[edge] for edge in g.edges])
-        colours = {"node_color": [atoms[v] for v in g], "cmap": "tab20", "vmin": 0, "vmax": 19}
-        nx.draw_networkx_nodes(g, place, ax=axes, node_size=60, **colours)
 
 
 class ArrayMolecules(Molecules):

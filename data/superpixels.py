@@ -18,6 +18,7 @@ import numpy as np
 
 from data.dataset import GraphDataset
 from data.download import RawFile, find
+from data.draw import draw_over_image, draw_superpixels
 from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
@@ -174,8 +175,9 @@ def checked_labels(labels, n_classes, path):
 
 
 class GraphsOfImages(GraphDataset):
-    """What all of them share: the fields, a picture of a graph, and the checks of a store. `mean_nodes`: that of Table 5."""
+    """What all of them share: the fields and the checks of a store. `mean_nodes`: that of Table 5."""
 
+    draw = draw_superpixels
     n_classes = 10
     n_channels: int
     mean_nodes: float | None = None
@@ -210,16 +212,6 @@ class GraphsOfImages(GraphDataset):
                 f"({store.header['generator'].get('scikit-image')}) find other superpixels? With another one, {BUILT_AGAIN}"
             )
 
-    def draw(self, axes, i):
-        """Graph i on matplotlib axes, upright as the image: superpixels in their colours, edges in grey."""
-        feat = self.store.rows("node.feat", i)
-        src, dst = self.store.edges(i)
-        row, column, colour = feat[:, -2], feat[:, -1], np.clip(feat[:, :-2], 0, 1)
-        axes.plot(column[[src, dst]], row[[src, dst]], color="0.7", linewidth=0.3, zorder=1)
-        colour = colour if self.n_channels == 3 else np.repeat(colour, 3, axis=1)
-        axes.scatter(column, row, c=colour, edgecolors="0.5", linewidths=0.3, zorder=2)
-        axes.set(xlim=(0, 1), ylim=(1, 0), aspect="equal")
-
 
 class Superpixels(GraphsOfImages):
     """Built from images: the graphs are in the order of the images, first those for training, then those of the test.
@@ -231,6 +223,7 @@ class Superpixels(GraphsOfImages):
     generated = True
     version = 1
     images = None  # read when one is drawn
+    draw = draw_over_image
 
     def read(self):
         """All images (n, height, width[, 3]), bytes, and their labels (n,)."""
@@ -252,13 +245,6 @@ class Superpixels(GraphsOfImages):
     def chosen(self):
         """Numbers of the images in the order of their graphs."""
         return np.sort(np.concatenate(list(self.split().values())))
-
-    def draw(self, axes, i):
-        """The graph over its image."""
-        if self.images is None:
-            self.images = self.read()[0]
-        axes.imshow(self.images[self.chosen()[i]], cmap="gray", extent=(0, 1, 1, 0), alpha=0.6)
-        super().draw(axes, i)
 
     def build(self, path):
         p, (images, labels) = self.parameters, self.read()
