@@ -12,7 +12,7 @@ from data.download import find, reading
 from data.draw import draw_communities
 from data.errors import DataError, StoreError
 from data.readers.published import published_file, published_parts
-from data.splits import PARTS
+from data.splits import PARTS, consecutive
 from data.store import Field, PackedWriter
 
 
@@ -57,8 +57,7 @@ class SBMDataset(GraphDataset):
                 for i in range(sizes[part]):
                     feat, label, _, (src, dst) = self.make_graph(part, i)
                     writer.add(len(label), src, dst, node={"feat": feat, "label": label})
-            ends = np.cumsum([0, *sizes.values()])
-            writer.add_split("split", **{part: np.arange(ends[k], ends[k + 1]) for k, part in enumerate(PARTS)})
+            writer.add_split("split", **consecutive(sizes))
 
     def make_graph(self, part, i):
         """(features, labels, communities, edges) of graph i of a part."""

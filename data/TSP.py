@@ -24,7 +24,7 @@ from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.solvers.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
-from data.splits import PARTS
+from data.splits import PARTS, consecutive
 from data.store import Field, PackedWriter
 
 # tours in one file of the unfinished ones: so many are lost at most, for each process, when the build is killed
@@ -166,8 +166,7 @@ class TSP(GraphDataset):
                     points = instance(p, part, i)
                     src, dst, length, label = tour_graph(points, tour, p["neighbours"])
                     writer.add(len(points), src, dst, node={"feat": points}, edge={"feat": length, "label": label})
-            first = dict(zip(PARTS, itertools.accumulate([0, *sizes.values()]), strict=False))
-            writer.add_split("split", **{part: np.arange(first[part], first[part] + sizes[part]) for part in PARTS})
+            writer.add_split("split", **consecutive(sizes))
 
     def check(self, store):
         """Tables 1 and 5: 275.76 nodes per graph, here as near as chance allows, and 25 edges per node."""

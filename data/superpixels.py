@@ -23,7 +23,7 @@ from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.readers.unpickle import load_pickle
-from data.splits import PARTS
+from data.splits import PARTS, consecutive, holdout
 from data.store import Field, PackedWriter
 
 BUILT_AGAIN = "delete the folder, it is built again"
@@ -237,10 +237,9 @@ class Superpixels(GraphsOfImages):
         """Numbers of the images of each part: n_val images are drawn from those for training."""
         p = self.parameters
         # RandomState, not Generator: its stream is frozen, so every numpy draws the same images
-        order = np.random.RandomState(p["seed"]).permutation(p["n_train"])
-        test = np.arange(p["n_train"], p["n_train"] + p["n_test"])
-        parts = (np.sort(order[p["n_val"] :]), np.sort(order[: p["n_val"]]), test)
-        return {part: images[: p.get("limit")] for part, images in zip(PARTS, parts, strict=True)}
+        train, val = holdout(p["n_train"], p["n_val"], np.random.RandomState(p["seed"]))
+        parts = {"train": train, "val": val, "test": np.arange(p["n_train"], p["n_train"] + p["n_test"])}
+        return {part: images[: p.get("limit")] for part, images in parts.items()}
 
     def chosen(self):
         """Numbers of the images in the order of their graphs."""
@@ -488,9 +487,7 @@ class PublishedSuperpixels(GraphsOfImages):
                         edge={"feat": graph["edge_attr"]},
                         graph={"label": label},
                     )
-            first = np.cumsum([0, *self.n_graphs()])
-            numbers = map(np.arange, first[:-1], first[1:])
-            writer.add_split("split", **dict(zip(PARTS, numbers, strict=True)))
+            writer.add_split("split", **consecutive(dict(zip(PARTS, self.n_graphs(), strict=True))))
 
 
 class PublishedMNIST(PublishedSuperpixels):

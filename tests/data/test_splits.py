@@ -1,0 +1,32 @@
+"""Splits: disjoint parts that cover what they are given, the same each time."""
+
+import numpy as np
+
+from data.splits import consecutive, evenly_spaced, holdout, stratified_folds
+
+
+def test_parts_one_after_the_other():
+    split = consecutive({"train": 3, "val": 0, "test": 2})
+    assert {part: graphs.tolist() for part, graphs in split.items()} == {"train": [0, 1, 2], "val": [], "test": [3, 4]}
+
+
+def test_a_holdout_is_drawn_from_the_generator():
+    train, val = holdout(20, 6, np.random.RandomState(1))
+    assert len(val) == 6 and sorted([*train, *val]) == list(range(20))
+    assert (np.diff(train) > 0).all() and (np.diff(val) > 0).all()
+    assert val.tolist() != holdout(20, 6, np.random.RandomState(2))[1].tolist()
+
+
+def test_each_graph_is_tested_in_one_fold_and_classes_are_balanced():
+    labels = np.repeat([0, 1, 2], [10, 20, 15])
+    folds = list(stratified_folds(labels, 5, np.random.RandomState(0)))
+    assert sorted(np.concatenate([fold["test"] for fold in folds])) == list(range(45))
+    for fold, following in zip(folds, folds[1:] + folds[:1], strict=True):
+        assert sorted(np.concatenate(list(fold.values()))) == list(range(45))
+        assert np.array_equal(fold["val"], following["test"])
+        assert np.bincount(labels[fold["test"]]).tolist() == [2, 4, 3]
+
+
+def test_evenly_spaced_graphs_reach_from_the_first_to_the_last():
+    assert evenly_spaced(np.arange(10), 4).tolist() == [0, 3, 6, 9]
+    assert evenly_spaced(np.arange(3), 4).tolist() == [0, 1, 2]
