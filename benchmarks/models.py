@@ -127,7 +127,8 @@ def single_graphs(store, numbers):
 
 
 class OtherNet(nn.Module):
-    """embedding -> convolution, BN, activation, residual connection -> read-out, as ours, around another library's layers."""
+    """embedding -> convolution, BN, activation, residual connection -> read-out, in the order of ours, around another library's
+    layers."""
 
     def __init__(self, config, features, task):
         super().__init__()
@@ -151,7 +152,7 @@ class OtherNet(nn.Module):
         raise TypeError(f"{type(self).__name__} does not say what its layer is: define make")
 
     def convolve(self, layer, batch, h, extra):
-        """What stands inside BN and activation, eq. (29)."""
+        """What stands innermost in (29)."""
         raise TypeError(f"{type(self).__name__} does not say how its layer is called: define convolve")
 
     def forward(self, batch):
@@ -167,8 +168,11 @@ class OtherNet(nn.Module):
                 h = F.relu(layer(h))
             elif self.model == "GatedGCN":
                 h, extra = layer(batch, h, extra)
+            elif self.model == "GraphSage":
+                h = h + self.norms[i](F.relu(F.normalize(self.convolve(layer, batch, h, extra))))
             else:
                 h = h + activation(self.norms[i](self.convolve(layer, batch, h, extra)))
+                h = layer["shift"](h) if self.model == "MoNet" else h
             outputs.append(h)
         pool = self.pool if self.level == "graph" else lambda batch, h: h
         if self.model == "GIN":
@@ -178,6 +182,17 @@ class OtherNet(nn.Module):
 
 def gin_mlp(in_dim, out_dim):
     return nn.Sequential(nn.Linear(in_dim, out_dim), nn.BatchNorm1d(out_dim), nn.ReLU(), nn.Linear(out_dim, out_dim))
+
+
+class Shift(nn.Module):
+    """x + b, the bias of MoNet, which follows the residual connection."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        return x + self.bias
 
 
 class PlainGatedGCN(nn.Module):
@@ -215,7 +230,8 @@ class DGLNet(OtherNet):
         if self.model == "GAT":
             return dgl.nn.GATConv(a, b // n_heads, n_heads, bias=False, allow_zero_in_degree=True)
         if self.model == "MoNet":
-            return nn.ModuleDict({"A": nn.Linear(2, 2), "conv": dgl.nn.GMMConv(a, b, 2, 3, allow_zero_in_degree=True)})
+            conv = dgl.nn.GMMConv(a, b, 2, 3, bias=False, allow_zero_in_degree=True)
+            return nn.ModuleDict({"A": nn.Linear(2, 2), "conv": conv, "shift": Shift(b)})
         if self.model == "GIN":
             return dgl.nn.GINConv(gin_mlp(a, b), "sum", learn_eps=True)
         return DGLGatedGCN(a)
@@ -233,7 +249,7 @@ class DGLNet(OtherNet):
 
     def degree_coordinates(self, g, dtype):
         src, dst = g.edges()
-        root = g.in_degrees().clamp(min=1).to(dtype).rsqrt()
+        root = (g.in_degrees() + 1).to(dtype).rsqrt()
         return torch.stack([root[dst], root[src]], 1)
 
     def pool(self, g, h):
@@ -303,9 +319,9 @@ def torch_geometric_net():
             if self.model == "GAT":
                 return gnn.GATConv(a, b // n_heads, n_heads, bias=False, add_self_loops=False)
             if self.model == "MoNet":
-                conv = gnn.GMMConv(a, b, dim=2, kernel_size=3, aggr="add", root_weight=False)
+                conv = gnn.GMMConv(a, b, dim=2, kernel_size=3, aggr="add", root_weight=False, bias=False)
                 conv.root = None  # its forward asks for it also without root_weight
-                return nn.ModuleDict({"A": nn.Linear(2, 2), "conv": conv})
+                return nn.ModuleDict({"A": nn.Linear(2, 2), "conv": conv, "shift": Shift(b)})
             if self.model == "GIN":
                 return gnn.GINConv(gin_mlp(a, b), train_eps=True)
             return GeometricGatedGCN(a)
@@ -325,7 +341,7 @@ def torch_geometric_net():
 
         def degree_coordinates(self, batch, dtype):
             src, dst = batch.edge_index
-            root = degree(dst, batch.num_nodes, dtype).clamp(min=1).rsqrt()
+            root = (degree(dst, batch.num_nodes, dtype) + 1).rsqrt()
             return torch.stack([root[dst], root[src]], 1)
 
         def pool(self, batch, h):
@@ -550,7 +566,7 @@ def layer_weights(model, variant, weights):
         return {"fc.weight": s.U_weight, "attn_l": V_j, "attn_r": V_i}
     if model == "MoNet":
         U = s.U_weight.unflatten(1, (len(s.mu), -1)).transpose(0, 1).flatten(0, 1)  # U^k below each other
-        both = {"A.weight": s.A_weight, "A.bias": s.A_bias, "conv.mu": s.mu, "conv.bias": s.U_bias}
+        both = {"A.weight": s.A_weight, "A.bias": s.A_bias, "conv.mu": s.mu, "shift.bias": s.U_bias}
         return both | (
             {"conv.g": U.t(), "conv.sigma": 1 / s.s} if geometric else {"conv.fc.weight": U, "conv.inv_sigma": s.s}
         )

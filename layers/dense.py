@@ -54,6 +54,14 @@ class ChannelMap(nn.Module):
         return out.view(-1, *h.shape[1:])
 
 
+def drawn_as_linear(channel_map):
+    """The map with first weights and bias as nn.Linear has them."""
+    bound = channel_map.weight.shape[1] ** -0.5
+    nn.init.uniform_(channel_map.weight, -bound, bound)
+    nn.init.uniform_(channel_map.bias, -bound, bound)
+    return channel_map
+
+
 class PairNorm(nn.Module):
     """Normalise each channel over the n x n pairs of each graph, then scale and shift: the `layer_norm` of the WL-GNNs."""
 

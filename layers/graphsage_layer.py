@@ -10,6 +10,7 @@ from layers.graph_norm import graph_size_norm
 from layers.ops import u_add_v, u_mul_e_max, without_influence
 
 AGGREGATORS = ("mean", "maxpool", "lstm")
+FORMS = ("program", "text_15", "text_68")
 
 
 class GraphSageLayer(nn.Module):
@@ -19,19 +20,17 @@ class GraphSageLayer(nn.Module):
         c_i = Max_{j -> i} ReLU(V h_j + v)      maxpool, eq. (16)
         c_i = LSTM_{j -> i}(h_j)                lstm, eq. (17)
 
-        ĥ_i = U Concat(h_i, c_i) + b            h_i' = h_i + ReLU(BN(ĥ_i))
+        ĥ_i = U Concat(h_i, c_i) + b            h_i' = h_i + BN(ReLU(ĥ_i / ‖ĥ_i‖))
 
     Shapes: h (N, in_dim) -> (N, out_dim). Edge j -> i is stored as (src=j, dst=i); an aggregate of no neighbours is zero.
     The LSTM reads the neighbours in the order in which the graph stores the edges and hands on its last state: alone of
     the three it depends on that order. The residual connection needs in_dim == out_dim and is left out otherwise. With
     graph_norm the argument of BN is divided by the root of the graph's size, eq. (73).
 
-    Deviation: the text prints a ReLU and a projection onto the unit ball, eq. (15), around the linear map U, but neither in
-    the full layer, eq. (68), which stands here. l2_norm=True puts both inside (29):
+    Deviation: this is the program that made the tables (form="program"). The text contradicts itself; both its forms are there:
 
-        h_i' = h_i + ReLU(BN(ĥ_i / ‖ĥ_i‖)),     ĥ_i = ReLU(U Concat(h_i, c_i) + b)
-
-    which without batch normalisation and residual connection is (14)-(17) as printed. A vector of zeros stays zero.
+        form="text_15"    h_i' = h_i + ReLU(BN(ReLU(ĥ_i) / ‖ReLU(ĥ_i)‖))    (14)-(15) inside (29); a vector of zeros stays zero
+        form="text_68"    h_i' = h_i + ReLU(BN(ĥ_i))                        (68)
     """
 
     def __init__(
@@ -43,11 +42,13 @@ class GraphSageLayer(nn.Module):
         batch_norm=True,
         residual=True,
         graph_norm=False,
-        l2_norm=False,
+        form="program",
     ):
         super().__init__()
         if aggregator not in AGGREGATORS:
             raise ValueError(f"sage_aggregator={aggregator!r}: expected one of {', '.join(AGGREGATORS)}")
+        if form not in FORMS:
+            raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
         self.aggregator = aggregator
         if aggregator == "maxpool":
             self.V = nn.Linear(in_dim, in_dim)
@@ -56,7 +57,7 @@ class GraphSageLayer(nn.Module):
         self.U = nn.Linear(2 * in_dim, out_dim)
         self.norm = nn.BatchNorm1d(out_dim) if batch_norm else nn.Identity()
         self.residual = residual and in_dim == out_dim
-        self.graph_norm, self.l2_norm = graph_norm, l2_norm
+        self.graph_norm, self.form = graph_norm, form
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, g, h):
@@ -71,13 +72,17 @@ class GraphSageLayer(nn.Module):
         return lstm_of_neighbours(self.lstm, g, h)
 
     def update(self, g, h, c):
-        """h' from h and c, eq. (29)."""
+        """h' from h and c."""
         h_new = self.U(torch.cat([h, c], dim=1))
-        if self.l2_norm:
+        if self.form == "program":
+            h_new = F.relu(F.normalize(h_new))
+        elif self.form == "text_15":
             h_new = F.normalize(F.relu(h_new))
         if self.graph_norm:
             h_new = graph_size_norm(g, h_new)
-        h_new = F.relu(self.norm(h_new))
+        h_new = self.norm(h_new)
+        if self.form != "program":
+            h_new = F.relu(h_new)
         if self.residual:
             h_new = h + h_new
         return self.dropout(h_new)
@@ -87,9 +92,9 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
     r"""GraphSage with max-pooling and gates made of the two ends of an edge, eq. (69)-(70).
 
         e_ij = A (h_i + h_j) + a
-        h_i' = h_i + ReLU(BN(U Concat(h_i, Max_{j -> i} ReLU(σ(e_ij) ⊙ (V h_j + v))) + b))
+        ĥ_i  = U Concat(h_i, Max_{j -> i} ReLU(σ(e_ij) ⊙ (V h_j + v))) + b        h_i' = h_i + BN(ReLU(ĥ_i / ‖ĥ_i‖))
 
-    Shapes and edge direction as in `GraphSageLayer`, and e (E, in_dim).
+    Shapes, edge direction and forms as in `GraphSageLayer`, and e (E, in_dim). As text_68 it is (69).
 
     Deviation: the text computes e_ij from the representations of the layer before; the first layer has none, so every layer
     takes its own input.
@@ -115,15 +120,15 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
 class GraphSageEdgeReprLayer(GraphSageEdgeFeatLayer):
     r"""GraphSage with max-pooling, gates and a representation of each edge, eq. (71)-(72).
 
-        ê_ij = A (h_i + h_j) + a + B e_ij + b'
-        h_i' = h_i + ReLU(BN(U Concat(h_i, Max_{j -> i} ReLU(σ(ê_ij) ⊙ (V h_j + v))) + b))
-        e_ij' = e_ij + ReLU(BN(ê_ij))
+        ê_ij = A (h_i + h_j) + a + B e_ij + b'                                    e_ij' = e_ij + BN(ReLU(ê_ij))
+        ĥ_i  = U Concat(h_i, Max_{j -> i} ReLU(σ(ê_ij) ⊙ (V h_j + v))) + b        h_i'  = h_i + BN(ReLU(ĥ_i / ‖ĥ_i‖))
 
     Shapes: h (N, in_dim) -> (N, out_dim), e (E, in_dim) -> (E, in_dim). Called as `h, e = layer(g, h, e)`. The residual
     connection of the edges is left out with that of the nodes. Where nothing reads e' (the last layer of a net),
     `update_edges = False` leaves it out: None is returned in its place.
 
-    Deviation: as in `GraphSageEdgeFeatLayer`, ê_ij is computed from the layer's own input.
+    Deviation: as in `GraphSageEdgeFeatLayer`, ê_ij is computed from the layer's own input; e' is that of the program that made
+    the tables. As text_15 and text_68 it is that of (72), e_ij + ReLU(BN(ê_ij)).
     """
 
     def __init__(self, in_dim, out_dim, batch_norm=True, residual=True, **options):
@@ -137,7 +142,7 @@ class GraphSageEdgeReprLayer(GraphSageEdgeFeatLayer):
         h = self.update(g, h, self.gated_max(g, h, e_hat))
         if not self.update_edges:
             return without_influence(h, self.norm_e.parameters()), None
-        e_new = F.relu(self.norm_e(e_hat))
+        e_new = self.norm_e(F.relu(e_hat)) if self.form == "program" else F.relu(self.norm_e(e_hat))
         if self.residual:
             e_new = e + e_new
         return h, self.dropout(e_new)

@@ -21,7 +21,10 @@ class PPGNLayer(ThreeWLLayer):
     max_pairs = np.inf
 
     def __init__(self, in_dim, out_dim, depth_of_mlp=1):
-        super().__init__(in_dim, out_dim, depth_of_mlp, last_relu=True, batch_norm=True)
+        super().__init__(in_dim, out_dim, depth_of_mlp, batch_norm=True)
+
+    def draw_weights(self, in_dim, out_dim):
+        """W_h and W_m are two maps that start Xavier-uniform each."""
 
     def forward(self, h, padding):
         if self.training and h[0].numel() > self.max_pairs:

@@ -4,7 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from layers.dense import ChannelMap, PairNorm, add_matrix_product, matrix_product
+from layers.dense import ChannelMap, PairNorm, add_matrix_product, drawn_as_linear, matrix_product
+
+BIASED = ("first", "last", "all")
 
 
 class EquivariantMaps(nn.Module):
@@ -16,15 +18,16 @@ class EquivariantMaps(nn.Module):
         vectors  h_ii, Σ_j h_ij / n, Σ_j h_ji / n              to (i, i), to row i, to column i          W_vector  3 x 3
         scalars  Σ_i h_ii / n, Σ_ij h_ij / n²                  to the diagonal, to all pairs             W_scalar  2 x 2
 
-    and the two of the bias are the identity matrix (`diagonal_bias`, one a map) and the matrix of ones, which RingLayer adds. None
-    of the 15 tensors is ever built: channels are mapped first, and only the sums are put in their places.
+    and the two of the bias are the identity matrix (`diagonal_bias`, one a map; the maps in `unread` do not add theirs) and the
+    matrix of ones, which RingLayer adds. None of the 15 tensors is ever built: channels are mapped first, and only the sums are put
+    in their places.
 
     Deviation: sums are divided by the number of terms, as in the original program; with (44) alone values grow with n.
     """
 
-    def __init__(self, in_dim, out_dim, n_maps):
+    def __init__(self, in_dim, out_dim, n_maps, unread=()):
         super().__init__()
-        self.n_maps, self.out_dim = n_maps, out_dim
+        self.n_maps, self.out_dim, self.unread = n_maps, out_dim, unread
         scale = (2 / (in_dim + out_dim)) ** 0.5
         self.W_entry = nn.Parameter(scale * torch.randn(n_maps, out_dim, 2, in_dim))
         self.W_vector = nn.Parameter(scale * torch.randn(n_maps, 3, out_dim, 3, in_dim))
@@ -49,7 +52,7 @@ class EquivariantMaps(nn.Module):
         for m, factor in enumerate(factors):
             vector, scalar = factor * vectors[m], factor * scalars[m]
             to_all = scalar[1] if m else scalar[1] + b[:, None, None]
-            to_diagonal = scalar[0] + factor * self.diagonal_bias[m, :, None, None]
+            to_diagonal = scalar[0] if m in self.unread else scalar[0] + factor * self.diagonal_bias[m, :, None, None]
             # what goes to row i and to column j in one product: (row_i, 1) (1, column_j)ᵀ, with 0 for 1 at the padding
             left = torch.stack([vector[1] + to_all * real, real.expand_as(vector[1])], dim=-1)
             right = torch.stack([real.expand_as(vector[2]), vector[2]], dim=-2)
@@ -58,24 +61,38 @@ class EquivariantMaps(nn.Module):
             yield L
 
 
+def unread_maps(radius, biased):
+    """Numbers of the maps whose diagonal bias is not added: in each product all but the `biased` factor, or none."""
+    if biased not in BIASED:
+        raise ValueError(f"biased={biased!r}: expected one of {', '.join(BIASED)}")
+    if biased == "all":
+        return ()
+    first = [n * (n - 1) // 2 for n in range(1, radius + 1)]  # map of the product of n factors
+    read = first if biased == "first" else [m + n for n, m in enumerate(first)]
+    return tuple(m for m in range(radius * (radius + 1) // 2) if m not in read)
+
+
 class RingLayer(nn.Module):
     r"""Ring-GNN, eq. (43)-(44).
 
         h' = σ(w_1 L_W1(h) + w_2 L_W2(h) · L_W3(h) + b)        with residual: h' + R h
 
     Shapes: h (in_dim, B, n, n) -> (out_dim, B, n, n), zero at the padding. `radius` is the largest number of factors: with 1
-    there is no product, with 3 a product of three further maps is added. The bias along the diagonal is learned for each map, that
-    of all pairs (b) once for the sum; R is linear, with bias: the printed counts say so.
+    there is no product, with 3 a product of three further maps is added. A bias along the diagonal exists for each map, one of
+    all pairs (b) for the sum; R is linear, with bias, and starts as nn.Linear does: the printed counts say so.
+
+    Deviation: the program that made the tables adds the diagonal bias to one factor of a product and never reads those of the
+    others: biased="last" or, of the transposed matrices, "first". biased="all" is (44), a bias of each map.
     """
 
-    def __init__(self, in_dim, out_dim, radius=2, w2_init=0.02, layer_norm=False, residual=False):
+    def __init__(self, in_dim, out_dim, radius=2, w2_init=0.02, layer_norm=False, residual=False, biased="last"):
         super().__init__()
         self.radius = radius
-        self.L = EquivariantMaps(in_dim, out_dim, radius * (radius + 1) // 2)
+        self.L = EquivariantMaps(in_dim, out_dim, radius * (radius + 1) // 2, unread_maps(radius, biased))
         self.w = nn.Parameter(torch.tensor([1.0] + [w2_init] * (radius - 1)))
         self.b = nn.Parameter(torch.zeros(out_dim, 1, 1, 1))
         self.norm = PairNorm(out_dim) if layer_norm else None
-        self.R = ChannelMap(in_dim, out_dim) if residual else None
+        self.R = drawn_as_linear(ChannelMap(in_dim, out_dim)) if residual else None
 
     def forward(self, h, padding):
         # w_k stands once in the k-th sum: it multiplies the weights of its first map, not all pairs of the product

@@ -75,8 +75,8 @@ class DenseInput(nn.Module):
 
     Categorical features are one-hot, continuous ones stand as they are. A_ij is the number of edges from i to j, and a pair with
     several edges has the sum of their features; a self-loop stands on the diagonal of A. Laplacian eigenvectors are further
-    node features. A dataset without node features (CSL) gives every node a 1, and the eigenvectors take its place: its printed
-    counts have d = 1 without and d = 20 with 20 of them.
+    node features. A dataset without node features (CSL) gives every node the same number, config.node_constant, and the
+    eigenvectors take its place: its printed counts have d = 1 without and d = 20 with 20 of them.
 
     With `adjacency` = sym_norm the first channel is D^-1/2 A D^-1/2 (D: in-degrees) instead of A, as in the original program.
     """
@@ -93,6 +93,7 @@ class DenseInput(nn.Module):
         self.node, self.edge = features.node, features.edge if config.edge_feat else None
         self.pos_enc, self.adjacency = config.pos_enc, config.adjacency
         self.constant = self.node is None and self.pos_enc == "none"
+        self.node_constant = config.node_constant
         d = self.constant + config.n_eigenvectors + (_width(self.node) if self.node else 0)
         self.dim = 1 + d + (_width(self.edge) if self.edge else 0)
 
@@ -117,7 +118,7 @@ class DenseInput(nn.Module):
         if self.node is not None:
             parts.append(_numbers(self.node, g.ndata["feat"], dtype))
         if self.constant:
-            parts.append(torch.ones(g.num_nodes(), 1, dtype=dtype, device=g.device))
+            parts.append(torch.full((g.num_nodes(), 1), self.node_constant, dtype=dtype, device=g.device))
         if self.pos_enc != "none":
             p = g.ndata["pos_enc"].to(dtype)
             if self.pos_enc == "abs":

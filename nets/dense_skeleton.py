@@ -5,7 +5,7 @@ is made smaller, and its activations are computed again in the backward pass ins
 """
 
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -44,6 +44,27 @@ class DenseConfig(EncodedConfig):
         description="GiB for the dense tensors of a batch; a larger batch is computed in pieces, with the same result",
         json_schema_extra={"identity": False},
     )
+
+    @property
+    def node_constant(self):
+        """What stands on the diagonal for a node without features, eq. (38)."""
+        return 1.0
+
+
+class WLConfig(DenseConfig):
+    """What RingGNN and 3WLGNN add."""
+
+    version: ClassVar[int] = 2  # 1: form="text" alone, with other first weights
+
+    form: Literal["program", "text"] = Field(
+        "program",
+        description="the layer, and the input of nodes without features, as in the program that made the tables, or as eq. (38), "
+        "(41) and (44)",
+    )
+
+    @property
+    def node_constant(self):
+        return 0.0 if self.form == "program" else 1.0
 
 
 class DenseNet(nn.Module):

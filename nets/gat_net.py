@@ -4,10 +4,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from layers.gat_layer import EdgeReprGATLayer, GATLayer, IsotropicGATLayer
+from layers.gat_layer import EdgeFeatGATLayer, EdgeReprGATLayer, GATLayer, IsotropicGATLayer
 from nets.gatedgcn_net import EdgeConfig, EdgeVariantsNet
 
-LAYERS = {"dgl": GATLayer, "isotropic": IsotropicGATLayer, "edgefeat": GATLayer, "edgereprfeat": EdgeReprGATLayer}
+LAYERS = {
+    "dgl": GATLayer,
+    "isotropic": IsotropicGATLayer,
+    "edgefeat": EdgeFeatGATLayer,
+    "edgereprfeat": EdgeReprGATLayer,
+}
 
 
 class GATNet(EdgeVariantsNet):
@@ -20,9 +25,14 @@ class GATNet(EdgeVariantsNet):
         n_heads: int = Field(8, gt=0, description="number of heads of all layers but the last, which has one")
         layer_type: Literal["dgl", "isotropic", "edgefeat", "edgereprfeat"] = Field(
             "dgl",
-            description="dgl: eq. (62)-(63), the default; isotropic: (61) without attention; edgefeat: as dgl, in a net that "
-            "holds an unread edge embedding, as a printed count does; edgereprfeat: (64)-(67) with edge representations",
+            description="dgl: eq. (62)-(63), the default; isotropic: (61) without attention; edgefeat: as dgl with another "
+            "slope and start, in a net that holds an unread edge embedding, as a printed count does; edgereprfeat: (64)-(67) with "
+            "edge representations",
         )
+
+        @property
+        def version(self):
+            return 1 if self.layer_type == "dgl" else 2  # 1 of the others: slope 0.2, larger first weights
 
     def __init__(self, config, features, task):
         self.heads_of_layers = iter([config.n_heads] * (config.L - 1) + [1])  # make_layer takes one a layer

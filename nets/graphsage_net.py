@@ -1,6 +1,6 @@
 """GraphSage: own features beside an aggregate of the neighbours, eq. (14)-(17), and its variants with edges, E.3."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -21,10 +21,11 @@ class GraphSageNet(MessagePassingNet):
         edge_feat: bool = Field(
             False, description="edge representations start from the dataset's edge features (the -E models)"
         )
-        l2_norm: bool = Field(
-            False,
-            description="project the new features onto the unit ball, eq. (15), as in the rows of Tables 2, 3 and 6",
+        form: Literal["program", "text_15", "text_68"] = Field(
+            "program",
+            description="the layer as in the program that made the tables, as eq. (14)-(15) inside (29), or as eq. (68)",
         )
+        version: ClassVar[int] = 2  # 1: l2_norm chose between the two forms of the text
 
         @model_validator(mode="after")
         def _edges_need_their_layer(self):
@@ -49,7 +50,7 @@ class GraphSageNet(MessagePassingNet):
             "batch_norm": config.batch_norm,
             "residual": config.residual,
             "graph_norm": config.graph_norm,
-            "l2_norm": config.l2_norm,
+            "form": config.form,
         }
         if config.layer_type == "isotropic":
             return GraphSageLayer(in_dim, out_dim, config.sage_aggregator, **options)

@@ -1,6 +1,6 @@
 """MoNet: neighbours weighted by Gaussian kernels of degrees, eq. (21)-(23)."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,12 @@ class MoNetNet(MessagePassingNet):
         model: Literal["MoNet"] = Field("MoNet", description="which net")
         kernel: int = Field(3, gt=0, description="number K of Gaussian kernels, eq. (21)")
         pseudo_dim_MoNet: int = Field(2, gt=0, description="number of pseudo coordinates of an edge, eq. (23)")
+        form: Literal["program", "text"] = Field(
+            "program",
+            description="bias after the residual connection and (deg + 1)^-1/2, as in the program that made the tables, or bias "
+            "inside batch normalisation and deg^-1/2, eq. (23)",
+        )
+        version: ClassVar[int] = 2  # 1: form="text" alone, with another start of U
 
     def make_layer(self, config, in_dim, out_dim):
         return MoNetLayer(
@@ -24,4 +30,5 @@ class MoNetNet(MessagePassingNet):
             config.batch_norm,
             config.residual,
             config.graph_norm,
+            config.form,
         )

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from layers.ring_layer import RingLayer
 from nets.dense_heads import ConcatHead
-from nets.dense_skeleton import DenseConfig, DenseNet
+from nets.dense_skeleton import DenseNet, WLConfig
 
 
 class RingGNNNet(DenseNet):
-    class Config(DenseConfig):
+    class Config(WLConfig):
         model: Literal["RingGNN"] = Field("RingGNN", description="which net")
         radius: int = Field(2, gt=0, description="largest number of equivariant maps in a product, eq. (43)")
         w2_init: float = Field(
@@ -18,7 +18,9 @@ class RingGNNNet(DenseNet):
         )
 
     def make_layer(self, config, in_dim, out_dim):
-        return RingLayer(in_dim, out_dim, config.radius, config.w2_init, config.layer_norm, config.residual)
+        # the program sums over the other index at nodes and edges: of the transposed product the first factor is the last
+        biased = "all" if config.form == "text" else "last" if self.level == "graph" else "first"
+        return RingLayer(in_dim, out_dim, config.radius, config.w2_init, config.layer_norm, config.residual, biased)
 
     def make_head(self, config, task, widths):
         return ConcatHead(task.level, widths, task.n_out)

@@ -4,7 +4,7 @@ A net is this skeleton plus one line that makes its layers; nets with another sh
 """
 
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import nn
@@ -19,6 +19,9 @@ class EncodedConfig(BaseModel):
     """What any net with a positional encoding has: the two keys agree, and the dataset can ask for the eigenvectors."""
 
     model_config = STRICT
+
+    # what a net of this configuration computes: raised when that changes, so that results made before do not count any more
+    version: ClassVar[int] = 1
 
     model: str = Field(description="which net")
     pos_enc: str

@@ -3,14 +3,15 @@
 from typing import Literal
 
 from pydantic import Field
+from torch import nn
 
 from layers.three_wl_layer import ThreeWLLayer
 from nets.dense_heads import ConcatHead, PerLayerHead
-from nets.dense_skeleton import DenseConfig, DenseNet
+from nets.dense_skeleton import DenseNet, WLConfig
 
 
 class ThreeWLGNNNet(DenseNet):
-    class Config(DenseConfig):
+    class Config(WLConfig):
         model: Literal["3WLGNN"] = Field("3WLGNN", description="which net")
         depth_of_mlp: int = Field(2, gt=0, description="linear maps in each M_W, eq. (41)")
         edge_readout: Literal["concat", "per_layer"] = Field(
@@ -19,11 +20,16 @@ class ThreeWLGNNNet(DenseNet):
         )
 
     def make_layer(self, config, in_dim, out_dim):
-        return ThreeWLLayer(in_dim, out_dim, config.depth_of_mlp, config.layer_norm, config.residual)
+        return ThreeWLLayer(in_dim, out_dim, config.depth_of_mlp, config.layer_norm, config.residual, config.form)
 
     def make_head(self, config, task, widths):
-        concat = task.level == "edge" and config.edge_readout == "concat"
-        return (ConcatHead if concat else PerLayerHead)(task.level, widths, task.n_out)
+        if task.level == "edge" and config.edge_readout == "concat":
+            return ConcatHead(task.level, widths, task.n_out)
+        head = PerLayerHead(task.level, widths, task.n_out)
+        for P in head.P:  # first weights as those of the layers
+            nn.init.xavier_uniform_(P.weight)
+            nn.init.zeros_(P.bias)
+        return head
 
     def count_numbers_per_pair(self, config, widths):
         options = config.residual + 3 * config.layer_norm + (config.dropout > 0)

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from dgl.nn import GATConv
 
-from layers.gat_layer import EdgeReprGATLayer, GATLayer, IsotropicGATLayer
+from layers.gat_layer import EdgeFeatGATLayer, EdgeReprGATLayer, GATLayer, IsotropicGATLayer
 from tests.layers import laws
 from tests.layers.reference import DIM, DST, SRC, E, N, batch_norm, in_edges, odd_graph, randomised
 
@@ -15,8 +15,9 @@ def head(matrix, k, layer):
     return matrix[k * layer.d : (k + 1) * layer.d]
 
 
-def leaky(x):
-    return torch.where(x > 0, x, 0.2 * x)
+def leaky(x, layer):
+    slope = 0.2 if type(layer) is GATLayer else 0.01
+    return torch.where(x > 0, x, slope * x)
 
 
 def finish(layer, h, rows):
@@ -54,7 +55,7 @@ def gat_by_loop(layer, h):
         score.append([])
         for k in range(layer.K):
             U, V = head(layer.U.weight, k, layer), layer.V[:, k].flatten()
-            score[-1].append(leaky(V @ torch.cat([U @ h[i], U @ h[j]])))
+            score[-1].append(leaky(V @ torch.cat([U @ h[i], U @ h[j]]), layer))
     return finish(layer, h, attention_rows(layer, h, score))
 
 
@@ -67,7 +68,7 @@ def edgerepr_by_loop(layer, h, e):
         for k in range(layer.K):
             U, A = head(layer.U.weight, k, layer), head(layer.A.weight, k, layer)
             x = torch.cat([A @ e[edge], U @ h[i], U @ h[j]])
-            score[-1].append(leaky(layer.V[:, k].flatten() @ x))
+            score[-1].append(leaky(layer.V[:, k].flatten() @ x, layer))
             heads.append(torch.cat(list(layer.B[:, k]), dim=1) @ x + head(layer.b, k, layer))
         e_hat.append(torch.cat(heads))
     e_new = F.elu(batch_norm(torch.stack(e_hat), layer.norm_e))
@@ -77,6 +78,7 @@ def edgerepr_by_loop(layer, h, e):
 KINDS = {
     "isotropic": (IsotropicGATLayer, isotropic_by_loop, False),
     "GAT": (GATLayer, gat_by_loop, False),
+    "edgefeat": (EdgeFeatGATLayer, gat_by_loop, False),
     "edgereprfeat": (EdgeReprGATLayer, edgerepr_by_loop, True),
 }
 OPTIONS = {
@@ -141,6 +143,22 @@ def test_dropout_acts_on_nodes_and_edges_in_training_only():
     assert all((x == 0).any() for x in layer(odd_graph(), h, e))
     layer.eval()
     assert not any((x == 0).any() for x in layer(odd_graph(), h, e))
+
+
+def test_first_weights_are_those_of_the_program():
+    """GAT: Xavier-normal with gain √2, V^k of all heads as one matrix of DGL's. Its variants: all as nn.Linear has them."""
+    torch.manual_seed(0)
+    d, n_heads = 300, 3
+    gat = GATLayer(d, d, n_heads)
+    assert gat.U.weight.std().item() == pytest.approx((2 / d) ** 0.5, rel=0.02)
+    assert gat.V.std().item() == pytest.approx((2 * 2 / (d + d // n_heads)) ** 0.5, rel=0.1)
+    for kind in (IsotropicGATLayer, EdgeFeatGATLayer, EdgeReprGATLayer):
+        layer = kind(d, d, n_heads)
+        fan_ins = {"U": d, "A": d, "V": d // n_heads * (2 if kind is EdgeFeatGATLayer else 3), "B": d, "b": d}
+        for name, fan_in in fan_ins.items():
+            if (weight := getattr(layer, name, None)) is not None:
+                weight = getattr(weight, "weight", weight)
+                assert weight.abs().max().item() == pytest.approx(fan_in**-0.5, rel=0.02), (kind, name)
 
 
 def test_heads_must_divide_the_width():

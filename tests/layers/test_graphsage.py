@@ -1,4 +1,4 @@
-"""GraphSage with its aggregators and edge variants against loops written from eq. (14)-(17), (29) and (68)-(73)."""
+"""GraphSage with its aggregators and edge variants against loops: the form of the program, and eq. (14)-(17), (29), (68)-(73)."""
 
 import dgl
 import pytest
@@ -43,15 +43,19 @@ def aggregated(layer, h, i):
     return lstm_state(layer.lstm, neighbours)
 
 
+def on_the_unit_ball(x):
+    return torch.stack([row / row.norm() if row.any() else row for row in x])
+
+
 def updated(layer, h, c):
-    """Eq. (29) with (14)-(15) or (68) inside."""
+    """Of the program, or eq. (29) with (14)-(15) or (68) inside."""
     h_hat = torch.stack([affine(layer.U, torch.cat([h[i], c[i]])) for i in range(N)])
-    if layer.l2_norm:
-        h_hat = relu(h_hat)
-        h_hat = torch.stack([x / x.norm() if x.any() else x for x in h_hat])
+    inner = {"program": lambda x: relu(on_the_unit_ball(x)), "text_15": lambda x: on_the_unit_ball(relu(x))}
+    h_hat = inner.get(layer.form, lambda x: x)(h_hat)
     if layer.graph_norm:
         h_hat = h_hat / N**0.5
-    h_new = relu(batch_norm(h_hat, layer.norm))
+    h_new = batch_norm(h_hat, layer.norm)
+    h_new = h_new if layer.form == "program" else relu(h_new)
     return h + h_new if layer.residual else h_new
 
 
@@ -75,7 +79,8 @@ def edge_feat_by_loop(layer, h):
 
 def edge_repr_by_loop(layer, h, e):
     e_hat = joint(layer, h) + torch.stack([affine(layer.B, x) for x in e])
-    e_new = relu(batch_norm(e_hat, layer.norm_e))
+    program = layer.form == "program"
+    e_new = batch_norm(relu(e_hat), layer.norm_e) if program else relu(batch_norm(e_hat, layer.norm_e))
     return updated(layer, h, gated(layer, h, e_hat)), e + e_new if layer.residual else e_new
 
 
@@ -84,10 +89,14 @@ CASES = {
     "mean": (lambda: GraphSageLayer(DIM, DIM, "mean"), isotropic_by_loop),
     "maxpool": (lambda: GraphSageLayer(DIM, DIM, "maxpool"), isotropic_by_loop),
     "lstm": (lambda: GraphSageLayer(DIM, DIM, "lstm"), isotropic_by_loop),
-    "mean as printed": (lambda: GraphSageLayer(DIM, DIM, "mean", l2_norm=True, **PLAIN), isotropic_by_loop),
-    "maxpool as printed": (lambda: GraphSageLayer(DIM, DIM, "maxpool", l2_norm=True, **PLAIN), isotropic_by_loop),
-    "maxpool, all norms": (lambda: GraphSageLayer(DIM, DIM, l2_norm=True, graph_norm=True), isotropic_by_loop),
+    "maxpool plain": (lambda: GraphSageLayer(DIM, DIM, **PLAIN), isotropic_by_loop),
+    "maxpool, all norms": (lambda: GraphSageLayer(DIM, DIM, graph_norm=True), isotropic_by_loop),
     "maxpool to another width": (lambda: GraphSageLayer(DIM, 4), isotropic_by_loop),
+    "(14)-(15)": (lambda: GraphSageLayer(DIM, DIM, "mean", form="text_15", **PLAIN), isotropic_by_loop),
+    "(14)-(16) in (29)": (lambda: GraphSageLayer(DIM, DIM, form="text_15"), isotropic_by_loop),
+    "(68)": (lambda: GraphSageLayer(DIM, DIM, form="text_68"), isotropic_by_loop),
+    "(69)": (lambda: GraphSageEdgeFeatLayer(DIM, DIM, form="text_68"), edge_feat_by_loop),
+    "(71)-(72)": (lambda: GraphSageEdgeReprLayer(DIM, DIM, form="text_68"), edge_repr_by_loop),
     "edgefeat": (lambda: GraphSageEdgeFeatLayer(DIM, DIM), edge_feat_by_loop),
     "edgefeat plain": (lambda: GraphSageEdgeFeatLayer(DIM, 4, graph_norm=True, **PLAIN), edge_feat_by_loop),
     "edgereprfeat": (lambda: GraphSageEdgeReprLayer(DIM, DIM), edge_repr_by_loop),
@@ -121,7 +130,7 @@ def test_equals_sageconv_with_its_weights(aggregator, theirs):
     """U = (fc_self | fc_neigh) with the bias of fc_self, V = fc_pool; SAGEConv has no norm and no residual connection."""
     torch.manual_seed(0)
     conv = randomised(SAGEConv(DIM, 4, theirs, activation=torch.relu))
-    layer = GraphSageLayer(DIM, 4, aggregator, **PLAIN).double()
+    layer = GraphSageLayer(DIM, 4, aggregator, form="text_68", **PLAIN).double()
     with torch.no_grad():
         layer.U.weight.copy_(torch.cat([conv.fc_self.weight, conv.fc_neigh.weight], dim=1))
         layer.U.bias.copy_(conv.fc_self.bias)
@@ -146,11 +155,13 @@ def test_the_lstm_reads_many_nodes_of_many_degrees():
 
 
 def test_a_vector_of_zeros_stays_zero_on_the_unit_ball():
-    layer = GraphSageLayer(DIM, DIM, l2_norm=True, **PLAIN)
+    layer = GraphSageLayer(DIM, DIM, form="text_15", **PLAIN)
     torch.nn.init.constant_(layer.U.bias, -100.0)
     assert torch.equal(layer(odd_graph(), torch.ones(N, DIM)), torch.zeros(N, DIM))
 
 
-def test_an_unknown_aggregator_is_refused():
+def test_unknown_aggregators_and_forms_are_refused():
     with pytest.raises(ValueError, match="sage_aggregator='avg': expected one of mean, maxpool, lstm"):
         GraphSageLayer(2, 2, "avg")
+    with pytest.raises(ValueError, match="form='text': expected one of program, text_15, text_68"):
+        GraphSageLayer(2, 2, form="text")

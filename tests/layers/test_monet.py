@@ -1,4 +1,4 @@
-"""MoNet against a loop written from eq. (21)-(23), (29) and (73), and against DGL's own layer."""
+"""MoNet against a loop: the program's form, and that of eq. (21)-(23), (29) and (73); and against DGL's own layer."""
 
 import pytest
 import torch
@@ -9,20 +9,21 @@ from tests.layers import laws
 from tests.layers.reference import DIM, DST, SRC, N, batch_norm, in_edges, odd_graph, randomised
 
 
-def degree(i):
-    return max(len(in_edges(i)), 1)  # no in-edge counts as one
+def root_of_degree(layer, i):
+    degree = len(in_edges(i)) + 1 if layer.form == "program" else max(len(in_edges(i)), 1)  # no in-edge counts as one
+    return degree**-0.5
 
 
 def monet_by_loop(layer, h):
     rows = []
     K, in_dim = len(layer.mu), h.shape[1]
     for i in range(N):
-        h_hat = layer.U.bias
+        h_hat = torch.zeros_like(layer.U.bias) if layer.form == "program" else layer.U.bias
         for k in range(K):
             U_k = layer.U.weight[:, k * in_dim : (k + 1) * in_dim]
             inverse_sigma = torch.diag(layer.s[k] ** 2)
             for _, j in in_edges(i):
-                coordinates = torch.tensor([degree(i) ** -0.5, degree(j) ** -0.5], dtype=torch.float64)
+                coordinates = torch.tensor([root_of_degree(layer, end) for end in (i, j)], dtype=torch.float64)
                 offset = torch.tanh(layer.A.weight @ coordinates + layer.A.bias) - layer.mu[k]
                 h_hat = h_hat + torch.exp(-0.5 * offset @ inverse_sigma @ offset) * (U_k @ h[j])
         rows.append(h_hat)
@@ -30,7 +31,8 @@ def monet_by_loop(layer, h):
     if layer.graph_norm:
         h_hat = h_hat / N**0.5
     h_new = batch_norm(h_hat, layer.norm).clamp(min=0)
-    return h + h_new if layer.residual else h_new
+    h_new = h + h_new if layer.residual else h_new
+    return h_new + layer.U.bias if layer.form == "program" else h_new
 
 
 CASES = {
@@ -38,6 +40,8 @@ CASES = {
     "plain": lambda: MoNetLayer(DIM, DIM, batch_norm=False, residual=False),
     "graph norm": lambda: MoNetLayer(DIM, DIM, graph_norm=True),
     "other sizes": lambda: MoNetLayer(DIM, 4, n_kernels=2, pseudo_dim=3),
+    "text": lambda: MoNetLayer(DIM, DIM, form="text"),
+    "text plain": lambda: MoNetLayer(DIM, DIM, batch_norm=False, residual=False, form="text"),
 }
 
 
@@ -57,16 +61,17 @@ def test_laws(layer, law):
 
 
 def test_coordinates_by_hand_are_finite_and_the_end_of_an_edge_comes_first():
-    root = [2**-0.5, 1, 3**-0.5, 1, 1]  # nodes 3 and 4 have no in-edge
-    expected = torch.tensor([[root[i], root[j]] for j, i in zip(SRC, DST, strict=True)], dtype=torch.float64)
-    laws.close([degree_coordinates(odd_graph(), torch.float64)], [expected])
+    roots = {"program": [3**-0.5, 2**-0.5, 4**-0.5, 1, 1], "text": [2**-0.5, 1, 3**-0.5, 1, 1]}  # 3, 4: no in-edge
+    for form, root in roots.items():
+        expected = torch.tensor([[root[i], root[j]] for j, i in zip(SRC, DST, strict=True)], dtype=torch.float64)
+        laws.close([degree_coordinates(odd_graph(), torch.float64, form)], [expected])
 
 
 def test_equals_gmmconv_with_its_weights():
     """U^k are the rows of fc that make kernel k; μ, s and b are mu, inv_sigma and bias. GMMConv takes u_ij as given."""
     torch.manual_seed(0)
     conv = randomised(GMMConv(DIM, 4, dim=2, n_kernels=3, allow_zero_in_degree=True))
-    layer = randomised(MoNetLayer(DIM, 4, batch_norm=False, residual=False))
+    layer = randomised(MoNetLayer(DIM, 4, batch_norm=False, residual=False, form="text"))
     with torch.no_grad():
         layer.U.weight.copy_(torch.cat(conv.fc.weight.split(4), dim=1))
         layer.U.bias.copy_(conv.bias)
@@ -74,8 +79,22 @@ def test_equals_gmmconv_with_its_weights():
         layer.s.copy_(conv.inv_sigma)
     g = odd_graph()
     (h,) = laws.random_inputs(g, edges=False)
-    u = torch.tanh(layer.A(degree_coordinates(g, h.dtype)))
+    u = torch.tanh(layer.A(degree_coordinates(g, h.dtype, "text")))
     laws.close([layer(g, h)], [conv(g, h, u).relu()])
+
+
+def test_first_weights_are_those_of_the_program():
+    """U Xavier-normal with gain √2 as a matrix of 3 · 400 rows and 200 columns, b = 0, μ ~ N(0, 0.1), s = 1."""
+    torch.manual_seed(0)
+    layer = MoNetLayer(200, 400)
+    assert layer.U.weight.std().item() == pytest.approx(2**0.5 * (2 / (3 * 400 + 200)) ** 0.5, rel=0.01)
+    assert not layer.U.bias.any() and (layer.s == 1).all()
+    assert torch.cat([MoNetLayer(1, 1).mu for _ in range(200)]).std().item() == pytest.approx(0.1, rel=0.1)
+
+
+def test_an_unknown_form_is_refused():
+    with pytest.raises(ValueError, match="form='equation': expected one of program, text"):
+        MoNetLayer(2, 2, form="equation")
 
 
 def test_weights_are_never_above_one_whatever_the_parameters(layer):

@@ -52,21 +52,25 @@ def weights(L, m):
 
 
 def equivariant_map(L, m, h):
-    """Eq. (44) for one graph: h (in, n, n) -> (out, n, n), with the bias along the diagonal."""
+    """Eq. (44) for one graph: h (in, n, n) -> (out, n, n), without the bias along the diagonal."""
     n = h.shape[-1]
     T, W = basis(n), weights(L, m)
     assert T.keys() == W.keys() and len(T) == 15
-    out = sum(torch.einsum("oc,ijkl,ckl->oij", W[name], T[name], h) for name in T)
-    return out + L.diagonal_bias[m][:, None, None] * torch.eye(n, dtype=h.dtype)
+    return sum(torch.einsum("oc,ijkl,ckl->oij", W[name], T[name], h) for name in T)
 
 
-def by_equation(layer, h):
-    """Eq. (43) for one graph, with 1, 2, … factors in the terms."""
+def by_equation(layer, h, biased):
+    """Eq. (43) for one graph, with 1, 2, … factors in the terms, of which the first, the last or all have a diagonal bias."""
+    eye = torch.eye(h.shape[-1], dtype=h.dtype)
     m, out = 0, layer.b[..., 0]
     for n_factors in range(1, layer.radius + 1):
-        product = layer.w[n_factors - 1] * equivariant_map(layer.L, m, h)
-        for k in range(1, n_factors):
-            product = torch.einsum("cip,cpj->cij", product, equivariant_map(layer.L, m + k, h))
+        product = layer.w[n_factors - 1] * eye.expand(OUT, -1, -1)
+        with_bias = {"first": [0], "last": [n_factors - 1], "all": range(n_factors)}[biased]
+        for k in range(n_factors):
+            factor = equivariant_map(layer.L, m + k, h)
+            if k in with_bias:
+                factor = factor + layer.L.diagonal_bias[m + k][:, None, None] * eye
+            product = torch.einsum("cip,cpj->cij", product, factor)
         m, out = m + n_factors, out + product
     if layer.norm is not None:
         mean = out.mean((1, 2), keepdim=True)
@@ -92,17 +96,25 @@ def random_graphs(sizes, dim=IN):
 
 
 OPTIONS = {
-    "printed": {},
+    "program": {},
+    "program, transposed": {"biased": "first"},
+    "text": {"biased": "all"},
     "residual": {"residual": True},
     "layer norm": {"layer_norm": True},
     "radius 1": {"radius": 1},
     "radius 3": {"radius": 3, "residual": True},
+    "radius 3, transposed": {"radius": 3, "biased": "first"},
 }
 
 
 @pytest.fixture(params=OPTIONS)
-def layer(request):
-    return randomised(RingLayer(IN, OUT, **OPTIONS[request.param]))
+def options(request):
+    return OPTIONS[request.param]
+
+
+@pytest.fixture
+def layer(options):
+    return randomised(RingLayer(IN, OUT, **options))
 
 
 def test_the_15_maps_are_independent_and_complete():
@@ -136,10 +148,10 @@ def test_each_map_alone_is_in_the_layer_once():
 
 
 @pytest.mark.parametrize("sizes", [[4], [1], [3, 3], [5, 1, 3, 4]], ids=str)
-def test_equals_the_equation(layer, sizes):
+def test_equals_the_equation(layer, options, sizes):
     graphs = random_graphs(sizes)
     h, padding = padded(graphs)
-    expected, _ = padded([by_equation(layer, graph) for graph in graphs])
+    expected, _ = padded([by_equation(layer, graph, options.get("biased", "last")) for graph in graphs])
     torch.testing.assert_close(layer(h, padding), expected, rtol=0, atol=1e-10)
 
 
@@ -169,6 +181,18 @@ def test_gradients(layer):
         return torch.func.functional_call(layer, dict(zip(names, params, strict=True)), (h, padding))
 
     assert torch.autograd.gradcheck(output, (h, *params), fast_mode=True)
+
+
+def test_factors_that_are_unknown_are_refused():
+    with pytest.raises(ValueError, match="biased='none': expected one of first, last, all"):
+        RingLayer(IN, OUT, biased="none")
+
+
+def test_the_residual_map_starts_as_nn_linear():
+    torch.manual_seed(0)
+    R = RingLayer(300, 200, residual=True).R
+    assert R.weight.abs().max().item() == pytest.approx(300**-0.5, rel=0.01)
+    assert R.bias.abs().max().item() == pytest.approx(300**-0.5, rel=0.05)
 
 
 def test_the_norm_of_equal_entries_is_its_bias():

@@ -1,4 +1,4 @@
-"""The 3-WL layer against loops over the equations (40)-(42); equivariance, padding, pooling and gradients."""
+"""The 3-WL layer against loops over (40)-(42), with and without the program's ReLU; equivariance, padding, pooling, gradients."""
 
 import pytest
 import torch
@@ -15,10 +15,10 @@ IN, OUT = 3, 4
 
 
 def mlp(M, x):
-    """Eq. (41) for one vector, with any number of maps."""
+    """Eq. (41) for one vector, with any number of maps; in the program's form with a ReLU after the last too."""
     for i, channel_map in enumerate(M.maps):
         x = channel_map.weight @ (x.clamp(min=0) if i else x) + channel_map.bias
-    return x
+    return x.clamp(min=0) if M.last_relu else x
 
 
 def by_loop(layer, h):
@@ -39,11 +39,12 @@ def by_loop(layer, h):
 
 
 OPTIONS = {
-    "printed": {},
+    "program": {},
     "residual": {"residual": True},
     "layer norm": {"layer_norm": True, "residual": True},
     "depth 1": {"depth_of_mlp": 1},
     "depth 3": {"depth_of_mlp": 3},
+    "text": {"form": "text"},
 }
 
 
@@ -57,6 +58,23 @@ def test_equals_the_loop(layer, sizes):
     graphs = random_graphs(sizes)
     expected, _ = padded([by_loop(layer, graph) for graph in graphs])
     torch.testing.assert_close(layer(*padded(graphs)), expected, rtol=0, atol=1e-10)
+
+
+def test_the_form_decides_on_the_last_relu():
+    assert ThreeWLLayer(IN, OUT).M1.last_relu and not ThreeWLLayer(IN, OUT, form="text").M2.last_relu
+    with pytest.raises(ValueError, match="form='equation': expected one of program, text"):
+        ThreeWLLayer(IN, OUT, form="equation")
+
+
+def test_first_weights_are_those_of_the_program():
+    """Xavier-uniform, [W_h W_m] as one map of in + out channels, biases 0; the residual map as nn.Linear has it."""
+    torch.manual_seed(0)
+    layer = ThreeWLLayer(300, 200, residual=True)
+    bounds = {"W_h": 6 / (500 + 200), "W_m": 6 / (500 + 200), "R": 1 / 300, "M1.maps.0": 6 / 500, "M2.maps.1": 6 / 400}
+    for name, square in bounds.items():
+        assert layer.get_submodule(name).weight.abs().max().item() == pytest.approx(square**0.5, rel=0.01), name
+    assert layer.R.bias.abs().max().item() == pytest.approx(300**-0.5, rel=0.05)
+    assert not any(m.bias.any() for m in (layer.W_h, *layer.M1.maps, *layer.M2.maps))
 
 
 def test_renumbered_nodes_give_renumbered_output(layer):

@@ -13,6 +13,7 @@ from data.store import Field
 from nets.dense_input import DenseInput
 from nets.dense_skeleton import n_pairs, similar_sizes
 from nets.gcn_net import GCNNet
+from nets.ppgn_net import PPGNNet
 from nets.ring_net import RingGNNNet
 from nets.three_wl_net import ThreeWLGNNNet
 from train.tasks import EdgeClassification, GraphClassification, NodeClassification
@@ -82,7 +83,7 @@ def input_by_loop(g, features, config):
             A[i, j] += 1 / (degree[i] * degree[j]) ** 0.5
     channel(A)
     if features.node is None and config.pos_enc == "none":
-        channel(torch.eye(n))
+        channel(torch.eye(n) * (config.form == "text"))
     elif features.node is not None:
         feat = g.ndata["feat"]
         for c in range(features.node.n_types or features.node.shape[0]):
@@ -102,17 +103,17 @@ def input_by_loop(g, features, config):
 
 
 @pytest.mark.parametrize("features", [TYPES, FLOATS, NOTHING], ids=["types", "floats", "nothing"])
-@pytest.mark.parametrize("adjacency", ["plain", "sym_norm"])
+@pytest.mark.parametrize(("adjacency", "form"), [("plain", "text"), ("sym_norm", "program")])
 @pytest.mark.parametrize(
     "options",
     [{}, {"edge_feat": True}, {"pos_enc": "eigvecs", "pos_enc_dim": 2}, {"pos_enc": "abs", "pos_enc_dim": 2}],
     ids=str,
 )
-def test_the_input_tensor_is_that_of_the_equations(features, adjacency, options):
+def test_the_input_tensor_is_that_of_the_equations(features, adjacency, form, options):
     features = features._replace(pos_enc_dim=2)
     if features.edge is None:
         options = options | {"edge_feat": False}
-    config = RingGNNNet.Config(L=1, hidden_dim=1, adjacency=adjacency, **options)
+    config = RingGNNNet.Config(L=1, hidden_dim=1, adjacency=adjacency, form=form, **options)
     graphs = some_graphs(features=features)
     make = DenseInput(features, config)
     h, padding = make(dgl.batch(graphs), torch.float64).dense()
@@ -126,9 +127,14 @@ def test_the_input_tensor_is_that_of_the_equations(features, adjacency, options)
 
 def test_duplicate_edges_are_counted_and_self_loops_stand_on_the_diagonal():
     g = dgl.graph(([0, 0, 1], [1, 1, 1]), num_nodes=2)
-    h, _ = DenseInput(NOTHING, RingGNNNet.Config(L=1, hidden_dim=1))(g, torch.float64).dense()
-    assert h[0, 0].tolist() == [[0, 2], [0, 1]]
-    assert h[1, 0].tolist() == [[1, 0], [0, 1]]
+    for config, diagonal in (
+        (RingGNNNet.Config(L=1, hidden_dim=1), 0),
+        (ThreeWLGNNNet.Config(L=1, hidden_dim=1, form="text"), 1),
+        (PPGNNet.Config(L=1, hidden_dim=1), 1),
+    ):
+        h, _ = DenseInput(NOTHING, config)(g, torch.float64).dense()
+        assert h[0, 0].tolist() == [[0, 2], [0, 1]]
+        assert h[1, 0].tolist() == [[diagonal, 0], [0, diagonal]]
 
 
 def test_signs_flip_in_training_only_and_together_for_the_whole_batch():
@@ -198,6 +204,28 @@ def scores_by_equation(net, g):
 def test_the_heads_are_those_of_the_equations(model, level, options):
     net, g = net_of(model, level, **options), random_graph(4, 9)
     torch.testing.assert_close(net(g), scores_by_equation(net, g), rtol=0, atol=1e-10)
+
+
+def test_the_form_reaches_the_layers():
+    """RingGNN: at nodes and edges we sum over the other index than the program, so of a product the other factor has the bias."""
+    unread = {
+        (level, form): net_of("RingGNN", level, form=form).layers[1].L.unread
+        for level in TASKS
+        for form in ("program", "text")
+    }
+    assert unread["graph", "program"] == (1,) and unread["node", "program"] == unread["edge", "program"] == (2,)
+    assert all(unread[level, "text"] == () for level in TASKS)
+    assert not net_of("3WLGNN", form="text").layers[1].M1.last_relu
+
+
+def test_the_head_of_3wlgnn_starts_as_in_the_program():
+    """Xavier-uniform with bias 0 where each layer is read by itself; where one MLP reads all layers as nn.Linear has it."""
+    config = ThreeWLGNNNet.Config(L=1, hidden_dim=200)
+    torch.manual_seed(0)
+    P = ThreeWLGNNNet(config, TYPES, TASKS["graph"]).head.P[0]
+    assert P.weight.abs().max().item() == pytest.approx((6 / (400 + 3)) ** 0.5, rel=0.01) and not P.bias.any()
+    mlp = ThreeWLGNNNet(config, TYPES, TASKS["edge"]).head.mlp
+    assert mlp.hidden[0].weight.abs().max().item() == pytest.approx((2 * (200 + 4)) ** -0.5, rel=0.01)
 
 
 # Batches

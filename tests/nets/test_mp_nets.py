@@ -36,7 +36,7 @@ def net_of(model, task, **keys):
 NETS_AND_KEYS = [
     ("GraphSage", {"sage_aggregator": "mean"}),
     ("GraphSage", {"sage_aggregator": "maxpool"}),
-    ("GraphSage", {"sage_aggregator": "lstm", "l2_norm": True}),
+    ("GraphSage", {"sage_aggregator": "lstm", "form": "text_15"}),
     ("GraphSage", {"layer_type": "edgefeat"}),
     ("GraphSage", {"layer_type": "edgereprfeat"}),
     ("GraphSage", {"layer_type": "edgereprfeat", "edge_feat": True}),
@@ -67,8 +67,9 @@ def test_keys_reach_the_layers():
     assert layer.mu.shape == layer.s.shape == (5, 4)
     layer = net_of("GIN", TASKS[0], n_mlp_GIN=4, neighbor_aggr_GIN="max", learn_eps_GIN=False).layers[0]
     assert len(layer.V) == 3 and layer.neighbor_aggr == "max" and not isinstance(layer.eps, torch.nn.Parameter)
-    layer = net_of("GraphSage", TASKS[0], sage_aggregator="lstm", l2_norm=True).layers[0]
-    assert layer.aggregator == "lstm" and layer.l2_norm
+    layer = net_of("GraphSage", TASKS[0], sage_aggregator="lstm", form="text_68").layers[0]
+    assert layer.aggregator == "lstm" and layer.form == "text_68"
+    assert net_of("MoNet", TASKS[0], form="text").layers[0].form == "text"
     for model in ("GraphSage", "MoNet", "GIN"):
         layer = net_of(model, TASKS[0], batch_norm=False, residual=False, dropout=0.25).layers[0]
         assert isinstance(layer.norm, torch.nn.Identity) and not layer.residual and layer.dropout.p == 0.25

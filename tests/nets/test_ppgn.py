@@ -9,8 +9,11 @@ import torch.nn.functional as F
 
 from data.dataset import Features
 from layers.dense import Padding, PairBatchNorm
+from layers.ppgn_layer import PPGNLayer
 from nets import build_net
 from nets.ppgn_net import PPGNNet
+from tests.layers.reference import randomised
+from tests.layers.test_ring import padded, random_graphs
 
 
 def make(seed=0, **keys):
@@ -94,6 +97,40 @@ def test_padding_is_not_normalised_with_the_graphs():
     out = PairBatchNorm(4).double()(h, padding)
     assert torch.allclose(torch.cat([out[:, 0, :2, :2].flatten(1), out[:, 1].flatten(1)], 1), expected)
     assert (out * (1 - padding.mask)).abs().max() == 0
+
+
+def test_graphs_of_different_sizes_in_one_training_batch():
+    """Graph by graph, normalised together by hand; gradients by finite differences."""
+    layer, shapes = randomised(PPGNLayer(3, 4, 2)), (2, 4, 1)
+    h, padding = padded(random_graphs(shapes))
+
+    def mlp(M, x):
+        for conv in M.maps:
+            x = F.relu(torch.einsum("oc,cij->oij", conv.weight, x) + conv.bias[:, None, None])
+        return x
+
+    pairs = []
+    for b, n in enumerate(shapes):
+        x = h[:, b, :n, :n]
+        both = torch.cat([x, mlp(layer.M1, x) @ mlp(layer.M2, x)])
+        weight = torch.cat([layer.W_h.weight, layer.W_m.weight], 1)
+        pairs.append((torch.einsum("oc,cij->oij", weight, both) + layer.W_h.bias[:, None, None]).flatten(1))
+    expected = F.batch_norm(torch.cat(pairs, 1)[None], None, None, training=True)[0]
+    out = layer(h, padding)
+    seen = torch.cat([out[:, b, :n, :n].flatten(1) for b, n in enumerate(shapes)], 1)
+    torch.testing.assert_close(seen, expected, rtol=0, atol=1e-10)
+    names, values = zip(*layer.named_parameters(), strict=True)
+
+    def output(h, *values):
+        return torch.func.functional_call(layer, dict(zip(names, values, strict=True)), (h * padding.mask, padding))
+
+    assert torch.autograd.gradcheck(output, (h.requires_grad_(), *values), fast_mode=True)
+
+
+def test_a_net_is_trained_on_graphs_of_different_sizes():
+    net = make()
+    net(graphs(4, 6, 3)).square().sum().backward()
+    assert all(torch.isfinite(p.grad).all() and p.grad.any() for p in net.layers.parameters())
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -1,0 +1,98 @@
+"""The nets of 34 table rows, made small, against numbers of the program that made the tables: with the same weights and graphs the
+same outputs and gradients, in evaluation and in training. The files lie beside the project (../shared); without them this is
+skipped, and tests/layers/test_program.py has some numbers of its own.
+"""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import dgl
+import numpy as np
+import pytest
+import torch
+
+from data.catalogue import CATALOGUE
+from nets import NETS, build_net
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "facts" / "golden_benchmarking_gnns"
+FILES = sorted(FOLDER.glob("*.npz"))
+OLD_KEYS = ("l2_norm",)  # of GraphSage, when the files were made; the program has one form alone
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.stem)
+def golden(request):
+    with np.load(request.param, allow_pickle=False) as file:
+        return {key: torch.from_numpy(x) if (x := file[key]).dtype.kind in "fiu" else str(x) for key in file.files}
+
+
+def section(golden, prefix):
+    """What the file has under a prefix: {"layers.0.U.weight": ...}."""
+    return {key.removeprefix(prefix): value for key, value in golden.items() if key.startswith(prefix)}
+
+
+def build(golden):
+    """The net of the file with the weights of the file."""
+    entry = CATALOGUE[golden["dataset"]]
+    keys = {key: value for key, value in json.loads(golden["config"]).items() if key not in OLD_KEYS}
+    config = NETS[keys["model"]].Config.model_validate(keys)
+    task = SimpleNamespace(level=entry.level, n_out=entry.n_out)
+    net = build_net(config, entry.features(config.n_eigenvectors), task).double()
+    missing, unexpected = net.load_state_dict(section(golden, "weight."), strict=False)
+    assert not unexpected and all(key.endswith("num_batches_tracked") for key in missing)
+    return net
+
+
+def graph_of(golden):
+    g = dgl.graph((golden["src"], golden["dst"]), num_nodes=int(golden["nodes"].sum()))
+    g.set_batch_num_nodes(golden["nodes"])
+    g.set_batch_num_edges(golden["edges"])
+    g.ndata.update(section(golden, "node."))
+    g.edata.update(section(golden, "edge."))
+    return g
+
+
+def scores_and_gradients(net, golden, mode):
+    net.train(mode == "train")
+    net.zero_grad()
+    pairs = [tuple(golden["pairs"])] if golden["dataset"] == "COLLAB" else []
+    y = net(graph_of(golden), *pairs)
+    (y * golden["w"]).sum().backward()
+    return y.detach(), {name: p.grad.clone() for name, p in net.named_parameters()}
+
+
+def close(seen, expected, largest):
+    torch.testing.assert_close(seen, expected, rtol=0, atol=1e-9 * max(1.0, float(largest)))
+
+
+@pytest.mark.skipif(not FILES, reason=f"no files in {FOLDER}")
+def test_every_file_is_there():
+    assert len(FILES) == 34
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_the_net_of_the_program(golden, mode):
+    y, gradients = scores_and_gradients(build(golden), golden, mode)
+    close(y, golden[f"{mode}.y"], golden[f"{mode}.y"].abs().max())
+    expected = section(golden, f"{mode}.grad.")
+    largest = max(x.abs().max() for x in expected.values())
+    for name, gradient in expected.items():
+        close(gradients[name], gradient, largest)
+    without = {name for name in gradients if name not in expected}
+    assert all(name.endswith("diagonal_bias") for name in without), (
+        without
+    )  # RingGNN: the program does not read all of it
+
+
+@pytest.mark.parametrize("golden", [p for p in FILES if "RingGNN" in p.stem], ids=lambda p: p.stem, indirect=True)
+def test_the_bias_that_the_program_never_reads_changes_nothing(golden):
+    """The files have 0 there."""
+    net = build(golden)
+    y, before = scores_and_gradients(net, golden, "eval")
+    for layer in net.layers:
+        bias = layer.L.diagonal_bias
+        (unread,) = (m for m in range(len(bias)) if not bias[m].any())
+        torch.nn.init.ones_(bias.data[unread])
+    y_filled, after = scores_and_gradients(net, golden, "eval")
+    assert torch.equal(y, y_filled)
+    assert all(torch.equal(before[name], after[name]) for name in before)
