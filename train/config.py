@@ -116,8 +116,9 @@ class Config(BaseConfig):
 
 
 def identity(model):
-    """The keys that the numbers of a run depend on, as a nested dictionary."""
-    kept = {}
+    """The keys that the numbers of a run depend on, as a nested dictionary; with the version of a net that is not its first."""
+    version = getattr(model, "version", 1)
+    kept = {} if version == 1 else {"version": version}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if isinstance(value, BaseModel):
@@ -128,11 +129,17 @@ def identity(model):
 
 
 def completed(stored, schema):
-    """A stored identity with the keys that have been added since; as it is where it does not fit the schema any more."""
+    """A stored identity with the keys that have been added since, but with the version of the net that it was made with (1 where
+    none is stored); as it is where it does not fit the schema any more."""
+    net = stored.get("net")
+    keys = {key: value for key, value in net.items() if key != "version"} if isinstance(net, dict) else net
     try:
-        return identity(schema.model_validate(stored))
+        kept = identity(schema.model_validate(stored if net is None else stored | {"net": keys}))
     except ValidationError:
         return stored
+    if net is not None and "version" in kept["net"].keys() | net.keys():
+        kept["net"]["version"] = net.get("version", 1)
+    return kept
 
 
 def family_schema(family):

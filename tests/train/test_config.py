@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from nets import NETS
-from train.config import Config, leaf_keys, parse_config
+from train.config import Config, completed, identity, leaf_keys, parse_config
+from train.result_files import outdated
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = "T3-CSL-{model}-LapPE-*"
@@ -154,3 +155,22 @@ def test_a_first_try_is_on_the_small_dataset(capsys):
     with pytest.raises(SystemExit):
         parse("--help")
     assert "first try, unless" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_version_of_a_net_belongs_to_what_the_numbers_depend_on():
+    """A result of MoNet before its layer was changed says no version: it is of the first, and no result of the row any more."""
+    gcn, monet = (identity(parse("--model", model)) for model in ("GCN", "MoNet"))
+    assert "version" not in gcn["net"] and monet["net"]["version"] == NETS["MoNet"].Config.version == 2
+    assert completed(gcn, Config) == gcn and completed(monet, Config) == monet
+    before = monet | {"net": {key: value for key, value in monet["net"].items() if key != "version"}}
+    assert completed(before, Config)["net"] == monet["net"] | {"version": 1}
+    made = {"name": "T3-CSL-MoNet-LapPE-L4", "config": monet | {"seed": 3}}
+    assert not outdated(made)
+    assert "this would be T3-CSL-MoNet-LapPE-L4+net.version=1 now" in outdated(made | {"config": before})
+
+
+def test_gat_has_a_second_version_where_edges_are_studied():
+    def version(layer_type):
+        return NETS["GAT"].Config(L=1, hidden_dim=2, out_dim=2, n_heads=1, layer_type=layer_type).version
+
+    assert version("dgl") == 1 and version("isotropic") == version("edgefeat") == version("edgereprfeat") == 2
