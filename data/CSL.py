@@ -58,7 +58,7 @@ class CSL(GraphDataset):
                 writer.add_split(f"fold{f}", **parts)
 
     def check(self, store):
-        """Tables 1 and 5: 150 graphs, 6,150 nodes, 41.00 nodes and 164.00 directed edges a graph."""
+        """Tables 1 and 5: 150 graphs, 6,150 nodes, 41.00 nodes and 164.00 directed edges per graph."""
         seen = (store.n_graphs, store.n_nodes, store.n_edges)
         if seen != (150, 6150, 150 * 164):
             raise StoreError(
