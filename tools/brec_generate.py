@@ -17,12 +17,15 @@ import signal
 import sys
 from collections import defaultdict
 
-import igraph
 import networkx as nx
 import numpy as np
 from tqdm import tqdm
 
 from data.readers.graph6 import decode
+from exact import METHODS
+from exact.graphs import arrays
+from exact.isomorphism import canonical_form
+from exact.refinement import wl
 
 ATTEMPTS = 10_000  # random graphs looked at for one pair before a search gives up
 SWITCHES = 5  # of a random graph of the search
@@ -34,35 +37,10 @@ ATLAS = 7  # nodes of the largest graphs of networkx' list of all small graphs
 # What a pair must be
 
 
-def canonical_form(g):
-    """Equal for isomorphic graphs and for no others: the number of nodes, and the edges in a numbering that depends on the
-    structure alone."""
-    number = {v: k for k, v in enumerate(g)}
-    ours = igraph.Graph(len(g), [(number[a], number[b]) for a, b in g.edges])
-    # permute_vertices knows which of the permutation and its inverse igraph returned: that differs between its versions
-    edges = ours.permute_vertices(ours.canonical_permutation()).get_edgelist()
-    return len(g), tuple(sorted(tuple(sorted(edge)) for edge in edges))
-
-
-def colour_refinement(g):
-    """(colour of each node, certificate) of 1-WL; certificates are equal if and only if 1-WL cannot tell the graphs apart.
-
-    A round looks at the colour of each node and the sorted colours of its neighbours. New colours are the ranks of these
-    signatures in sorted order, so that they mean the same in all graphs whose rounds had the same signatures so far.
-    """
-    colour, rounds, n_colours = dict.fromkeys(g, 0), [], 1
-    while True:
-        signature = {v: (colour[v], tuple(sorted(colour[u] for u in g[v]))) for v in g}
-        rounds.append(tuple(sorted(signature.values())))
-        rank = {s: k for k, s in enumerate(sorted(set(rounds[-1])))}
-        if len(rank) == n_colours:
-            return colour, tuple(rounds)
-        colour, n_colours = {v: rank[s] for v, s in signature.items()}, len(rank)
-
-
 def is_pair(g, h):
     """Not told apart by 1-WL, and not isomorphic."""
-    return colour_refinement(g)[1] == colour_refinement(h)[1] and canonical_form(g) != canonical_form(h)
+    g, h = arrays(g), arrays(h)
+    return not METHODS["1-WL"](g, h) and canonical_form(g) != canonical_form(h)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -83,7 +61,7 @@ def basic_pairs(n_nodes, n_pairs, random):
         if nx.is_regular(g):
             continue
         h = switched(g, random)
-        forms = {canonical_form(g), canonical_form(h)} if h is not None else ()
+        forms = {canonical_form(arrays(x)) for x in (g, h)} if h is not None else ()
         if len(forms) == 2 and not forms & seen:
             seen |= forms
             n_pairs, attempts = n_pairs - 1, 0
@@ -94,8 +72,8 @@ def basic_pairs(n_nodes, n_pairs, random):
 
 def switched(g, random):
     """The graph after some random switches; None if there is none to make."""
-    colour, _ = colour_refinement(g)
-    if len(set(colour.values())) == len(g):
+    colour = wl(arrays(g), arrays(g))[0].tolist()
+    if len(set(colour)) == len(g):
         return None
     h = g.copy()
     for _ in range(SWITCHES):
@@ -128,7 +106,7 @@ def regular_pairs(least, most, n_pairs, random):
         attempts += 1
         n, k = sizes[random.integers(len(sizes))]
         g = nx.random_regular_graph(k, n, seed=random)
-        form = canonical_form(g)
+        form = canonical_form(arrays(g))
         if form in seen or not nx.is_connected(g):
             continue
         seen.add(form)

@@ -12,7 +12,10 @@ from data import card, check
 from data.BREC import BREC, KINDS, measures, renumbered
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
-from tools.brec_generate import backbones, canonical_form, cfi, colour_refinement, cycles
+from exact import METHODS
+from exact.graphs import arrays
+from exact.isomorphism import canonical_form
+from tools.brec_generate import backbones, cfi, cycles
 
 SIZES = {"basic": 60, "simple regular": 50, "strongly regular": 50, "extension": 100, "CFI": 100,
          "4-vertex condition": 20, "distance regular": 20}  # fmt: skip
@@ -139,7 +142,7 @@ def test_copies_are_the_same_graph_in_other_numberings(small):
     for batch, edges in zip(batches, dataset.edges(5), strict=True):
         copies = list(blocks(batch))
         assert batch.batch_size == 12 and [n for n, _, _ in copies] == [edges[0]] * 12
-        assert {canonical_form(graph(*copy)) for copy in copies} == {canonical_form(graph(*edges))}
+        assert {canonical_form(copy) for copy in copies} == {canonical_form(edges)}
         assert len({tuple(zip(src, dst, strict=True)) for _, src, dst in copies}) > 6
         for n, src, dst in copies:  # as a stored graph: both directions, sorted by dst
             assert sorted(zip(src, dst, strict=True)) == sorted(zip(dst, src, strict=True))
@@ -166,8 +169,8 @@ def test_reliability_copies_are_of_one_graph_chosen_by_chance(small):
     dataset, chosen = small(), []
     for i in range(40):
         a, b = dataset.reliability_copies(i, 3, seed=0)
-        forms = {canonical_form(graph(*copy)) for batch in (a, b) for copy in blocks(batch)}
-        pair = [canonical_form(graph(*edges)) for edges in dataset.edges(i)]
+        forms = {canonical_form(copy) for batch in (a, b) for copy in blocks(batch)}
+        pair = [canonical_form(edges) for edges in dataset.edges(i)]
         assert len(forms) == 1 and a.batch_size == b.batch_size == 3
         assert [end.tolist() for end in a.edges()] != [end.tolist() for end in b.edges()]
         chosen.append(pair.index(forms.pop()))
@@ -218,8 +221,8 @@ def graphs(brec):
 
 
 @pytest.fixture(scope="module")
-def forms(graphs):
-    return [tuple(map(canonical_form, pair)) for pair in graphs]
+def forms(brec):
+    return [tuple(map(canonical_form, brec.edges(i))) for i in range(len(brec))]
 
 
 def test_the_dataset_never_changes_silently(brec):
@@ -251,9 +254,9 @@ def test_the_same_pairs_as_in_the_one_file_form(real_data, brec):
             assert nx.utils.graphs_equal(expected, graph(n, src, dst))
 
 
-def test_no_pair_is_isomorphic_and_1_WL_fails_on_all(graphs, forms):
+def test_no_pair_is_isomorphic_and_1_WL_fails_on_all(brec, forms):
     assert sum(g != h for g, h in forms) == 400
-    assert sum(colour_refinement(g)[1] == colour_refinement(h)[1] for g, h in graphs) == 400
+    assert not any(METHODS["1-WL"](*brec.edges(i)) for i in range(400))
 
 
 def test_two_graphs_are_in_two_pairs(forms):
@@ -284,19 +287,20 @@ def strongly_regular(g):
 
 def test_virtual_nodes(forms):
     """Appendix K: five of the extension pairs are C_2l and C_l,l with a virtual node; l is 5 to 9."""
-    assert [forms.index(tuple(map(canonical_form, reversed(cycles(n))))) for n in range(5, 10)] == [*range(250, 255)]
+    pairs = [tuple(canonical_form(arrays(g)) for g in reversed(cycles(n))) for n in range(5, 10)]
+    assert [forms.index(pair) for pair in pairs] == [*range(250, 255)]
 
 
-def test_every_CFI_pair_comes_from_a_backbone_of_the_treewidth_that_the_paper_says(forms):
+def test_every_CFI_pair_comes_from_a_backbone_of_the_treewidth_that_the_paper_says(brec, forms):
     """60 pairs of treewidth 2 (3-WL tells them apart), 20 of treewidth 3 (4-WL does), 20 of more; all of 3 to 7 nodes."""
     wanted = {pair: i for i, pair in enumerate(forms) if 260 <= i < 360}
-    sizes = {(n, len(edges)) for (n, edges), _ in wanted}
+    sizes = {(n, len(src) // 2) for i in wanted.values() for n, src, _ in brec.edges(i)}
     found = {}
     for backbone in backbones(3, 7):
         n = sum(2 ** (d - 1) + 2 * d for _, d in backbone.degree)
         n_edges = sum(2 ** (d - 1) * d for _, d in backbone.degree) + 2 * backbone.number_of_edges()
         if (n, n_edges) in sizes:
-            pair = tuple(map(canonical_form, cfi(backbone)))
+            pair = tuple(canonical_form(arrays(g)) for g in cfi(backbone))
             if pair in wanted or pair[::-1] in wanted:
                 found[wanted.get(pair, wanted.get(pair[::-1]))] = treewidth(backbone)
     assert sorted(found) == [*range(260, 360)]

@@ -3,14 +3,8 @@
 import itertools
 
 import networkx as nx
-import numpy as np
 
-
-def arrays(graph):
-    """A networkx graph as (n, src, dst), both directions of each edge."""
-    graph = nx.convert_node_labels_to_integers(graph)
-    a, b = np.array(graph.edges, dtype=np.int64).reshape(-1, 2).T
-    return len(graph), np.concatenate([a, b]), np.concatenate([b, a])
+from exact.graphs import arrays
 
 
 def renumbered(g, random):

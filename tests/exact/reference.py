@@ -5,6 +5,8 @@ Colours are nested tuples, not numbers, so that they mean the same in all graphs
 
 import itertools
 
+import numpy as np
+
 
 def neighbours(g):
     n, src, dst = g
@@ -73,3 +75,20 @@ def first_colours(g, k):
 def differ(colourings):
     first, second = (sorted(colours.values()) for colours in colourings)
     return first != second
+
+
+def igraph_types(graphs, subsets):
+    """As exact.isomorphism.isomorphism_types, by the canonical forms of igraph, whose licence is the GPL: for tests only."""
+    import igraph
+
+    def form(g, inside):
+        n, src, dst = g
+        graph = igraph.Graph(n, [(a, b) for a, b in zip(src.tolist(), dst.tolist(), strict=True) if a < b])
+        graph = graph.induced_subgraph(np.flatnonzero(inside).tolist())
+        # permute_vertices knows which of the permutation and its inverse igraph returned: that differs between its versions
+        edges = graph.permute_vertices(graph.canonical_permutation()).get_edgelist()
+        return graph.vcount(), tuple(sorted(tuple(sorted(edge)) for edge in edges))
+
+    forms = [[form(g, inside) for inside in rows] for g, rows in zip(graphs, subsets, strict=True)]
+    number = {f: i for i, f in enumerate(sorted({f for of_graph in forms for f in of_graph}))}
+    return [np.array([number[f] for f in of_graph]) for of_graph in forms]

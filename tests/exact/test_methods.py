@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from exact import METHODS
 from exact.graphs import adjacency, distances
+from exact.isomorphism import isomorphism_types
 from exact.marking import m_1
-from exact.neighbourhoods import canonical_form, neighbourhood_types, orbits
+from exact.neighbourhoods import neighbourhoods
 from exact.spd_wl import spd_wl
 from exact.substructures import s_k, subgraph_counts, type_of
 from tests.exact import reference
@@ -128,37 +129,19 @@ def test_s_k_of_5_nodes_is_an_error():
 @pytest.mark.parametrize("k", [1, 2, 3, 10])
 def test_neighbourhood_types_are_those_of_networkx(k):
     """Also of graphs that are not connected, and for k larger than their number of nodes."""
-    known, seen = {}, []  # seen: (type, neighbourhood)
-    for graph in GRAPHS:
-        types = neighbourhood_types(arrays(graph), k, known)
-        seen += [(t, nx.ego_graph(graph, v, radius=k)) for v, t in zip(graph, types.tolist(), strict=True)]
-    for (type_a, a), (type_b, b) in itertools.combinations(seen, 2):
+    graphs = [arrays(graph) for graph in GRAPHS]
+    types = np.concatenate(isomorphism_types(graphs, [neighbourhoods(g, k) for g in graphs])).tolist()
+    balls = [nx.ego_graph(graph, v, radius=k) for graph in GRAPHS for v in graph]
+    for (type_a, a), (type_b, b) in itertools.combinations(zip(types, balls, strict=True), 2):
         assert (type_a == type_b) == nx.is_isomorphic(a, b)
 
 
-def test_canonical_forms_are_those_of_isomorphism():
-    graphs = [g for g in nx.graph_atlas_g() if len(g) <= 6]
-    forms = {canonical_form(nx.to_numpy_array(g, dtype=bool)) for g in graphs}
-    assert len(forms) == len(graphs)  # the atlas has each graph once
-    random = np.random.default_rng(0)
-    for g in PAIRS["Shrikhande, rook"] + PAIRS["CFI over K4"]:
-        assert canonical_form(adjacency(g)) == canonical_form(adjacency(renumbered(g, random)))
-
-
-def test_orbits_are_those_of_all_automorphisms():
-    for graph in (g for g in nx.graph_atlas_g() if 0 < len(g) <= 5):
-        automorphisms = list(nx.isomorphism.GraphMatcher(graph, graph).isomorphisms_iter())
-        expected = [min(image[v] for image in automorphisms) for v in graph]
-        assert partition(orbits(nx.to_numpy_array(graph, dtype=bool)).tolist()) == partition(expected)
-
-
 def test_the_centre_of_a_neighbourhood_is_not_marked():
-    """Within 2 steps of any node of a path of 3 lies the whole path: its ends and its middle have the same type."""
-    assert neighbourhood_types(arrays(nx.path_graph(3)), 2, {}).tolist() == [0, 0, 0]
-    assert partition(neighbourhood_types(arrays(nx.path_graph(3)), 1, {}).tolist()) == {
-        frozenset({0, 2}),
-        frozenset({1}),
-    }
+    """Within 2 steps of any node of a path of 3 lies the whole path: its ends and its middle have the same colour."""
+    path, triangle = arrays(nx.path_graph(3)), arrays(nx.complete_graph(3))
+    for k, expected in ((2, [0, 0, 0]), (1, [0, 1, 0])):
+        balls = [neighbourhoods(g, k) for g in (path, triangle)]
+        assert isomorphism_types((path, triangle), balls)[0].tolist() == expected
 
 
 def test_n_0_is_an_error():
@@ -222,17 +205,6 @@ def test_methods_go_to_other_processes():
 
 
 # BREC
-
-
-@pytest.fixture(scope="module")
-def brec(real_data, store_dir):
-    from data.BREC import BREC
-    from data.dataset import DataConfig
-
-    if not (real_data / "BREC").is_dir():
-        pytest.skip("no folder BREC among the real data")
-    dataset = BREC(DataConfig(store_dir=store_dir, data_dir=str(real_data)))
-    return [(dataset[i].category, dataset[i].part, *dataset.edges(i)) for i in range(len(dataset))]
 
 
 def counts(name, pairs):
