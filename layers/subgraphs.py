@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from dgl import ops
 
+from layers.ops import with_edge_ids
+
 
 class Subgraphs:
     """The rows of all subgraphs of a batch g, in order of their nodes, and the sums over them.
@@ -66,6 +68,10 @@ class Subgraphs:
     def sum_neighbours(self, x):
         """Σ_{u ∈ N_s(v)} x_su over the neighbours that v has in subgraph s: (R, c) -> (R, c)."""
         return self.collect(ops.copy_u_sum(self.g, self.spread(x).flatten(1)))
+
+    def weighted_sum_neighbours(self, x, w):
+        """Σ_{u ∈ N_s(v)} w_s,uv x_su with a weight for each edge in each subgraph: (R, c), (E, k) -> (R, c)."""
+        return self.collect(ops.u_mul_e_sum(with_edge_ids(self.g), self.spread(x), w[:, :, None]))
 
     def sum_nodes(self, x):
         """Σ_v x_sv over the nodes of subgraph s: (R, c) -> (S, c)."""

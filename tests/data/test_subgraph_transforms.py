@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from data.transforms.distances import distances
+from data.transforms.edge_numbers import edge_numbers
 from data.transforms.i2_labels import i2_labels
 from data.transforms.node_sets import node_sets
+from data.transforms.orbits import EDGE_ORBITS, NODE_ORBITS, edge_orbits, node_orbits, vocabulary
 from data.transforms.peripheral import peripheral_counts
 from tests.exact.graphs import arrays
 from tests.nets.brec import GRAPHS
@@ -139,3 +141,80 @@ def test_node_sets_by_their_definition(graph, c):
 def test_larger_sets_are_refused():
     with pytest.raises(ValueError, match="node sets with k=4: expected 1 to 3"):
         node_sets(*arrays(GRAPHS["T4"]), k=4)
+
+
+# GSN
+
+
+def test_edge_orbits_of_the_program():
+    n, src, dst = arrays(GRAPHS["T4"])
+    counts = {
+        (a, b): row for a, b, row in zip(src.tolist(), dst.tolist(), edge_orbits(n, src, dst).tolist(), strict=True)
+    }
+    assert counts[0, 1] == counts[1, 0] == [1, 1, 2, 0, 0, 0, 0, 1, 1, 0, 0, 0]
+    assert counts[1, 2] == [2, 1, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0]
+    assert counts[1, 4] == [4, 0, 0, 3, 1, 1, 1, 0, 0, 0, 0, 0]
+    assert counts[4, 5] == [2, 0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+    tailed_K4 = nx.Graph([*combinations(range(4), 2), (3, 4)])
+    n, src, dst = arrays(tailed_K4)
+    counts = {
+        (a, b): row for a, b, row in zip(src.tolist(), dst.tolist(), edge_orbits(n, src, dst).tolist(), strict=True)
+    }
+    assert counts[0, 1] == [0, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1]
+    assert counts[0, 3] == [1, 2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1]
+    assert counts[3, 4] == [3, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0]
+
+
+# name and number of each role, by the degrees of the subgraph and then by those of the ends of the edge, or of the node
+EDGE_ROLES = {
+    (1, 1, 2): {(1, 2): 0}, (2, 2, 2): {(2, 2): 1}, (1, 1, 2, 2): {(1, 2): 2, (2, 2): 3}, (1, 1, 1, 3): {(1, 3): 4},
+    (2, 2, 2, 2): {(2, 2): 5}, (1, 2, 2, 3): {(1, 3): 6, (2, 3): 7, (2, 2): 8},
+    (2, 2, 3, 3): {(2, 3): 9, (3, 3): 10}, (3, 3, 3, 3): {(3, 3): 11},
+}  # fmt: skip
+NODE_ROLES = {
+    (1, 1, 2): {1: 0, 2: 1}, (2, 2, 2): {2: 2}, (1, 1, 2, 2): {1: 3, 2: 4}, (1, 1, 1, 3): {1: 5, 3: 6},
+    (2, 2, 2, 2): {2: 7}, (1, 2, 2, 3): {1: 8, 3: 9, 2: 10}, (2, 2, 3, 3): {2: 11, 3: 12}, (3, 3, 3, 3): {3: 13},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("graph", [*RANDOM, nx.gnp_random_graph(9, 0.8, seed=4), GRAPHS["prism"]], ids=str)
+def test_orbits_by_enumeration(graph):
+    n, src, dst = arrays(graph)
+    edges, nodes = np.zeros((n, n, 12), dtype=int), np.zeros((n, 14), dtype=int)
+    for members in (S for size in (3, 4) for S in combinations(range(n), size)):
+        inside = graph.subgraph(members)
+        if not nx.is_connected(inside):
+            continue
+        degree = dict(inside.degree)
+        kind = tuple(sorted(degree.values()))
+        for a, b in inside.edges:
+            role = EDGE_ROLES[kind][tuple(sorted((degree[a], degree[b])))]
+            edges[a, b, role] += 1
+            edges[b, a, role] += 1
+        for v in inside:
+            nodes[v, NODE_ROLES[kind][degree[v]]] += 1
+    assert edge_orbits(n, src, dst).tolist() == edges[src, dst].tolist()
+    assert node_orbits(n, src, dst).tolist() == nodes.tolist()
+    assert edge_orbits(n, src, dst, k=3).tolist() == edges[src, dst, :2].tolist()
+    assert node_orbits(n, src, dst, k=3).tolist() == nodes[:, :3].tolist()
+    assert len(EDGE_ORBITS) == 12 and len(NODE_ORBITS) == 14
+
+
+def test_other_sizes_are_refused():
+    with pytest.raises(ValueError, match="orbits with k=5: expected 3 or 4"):
+        edge_orbits(*arrays(GRAPHS["T4"]), k=5)
+
+
+def test_a_vocabulary_has_the_values_that_occur():
+    seen = vocabulary([np.array([[3, 0], [1, 0]]), np.array([[3, 7]])])
+    assert [v.tolist() for v in seen] == [[1, 3], [0, 7]]
+
+
+# OSAN
+
+
+def test_edge_numbers():
+    """0 - 2 and 0 - 10 come before 1 - 2, whatever the order and direction of the edges."""
+    src, dst = np.array([2, 10, 1, 0, 2, 0]), np.array([1, 0, 2, 10, 0, 2])
+    assert edge_numbers(11, src, dst).tolist() == [2, 1, 2, 1, 0, 0]
+    assert edge_numbers(3, src[:0], dst[:0]).tolist() == []

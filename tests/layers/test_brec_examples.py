@@ -19,6 +19,11 @@ MODULES = (
     "gated_graph_layer",
     "kp_layer",
     "kc_set_layer",
+    "gsn_layer",
+    "open_gcn_layer",
+    "weighted_gin_layer",
+    "edge_selection",
+    "graphormer_layer",
 )
 
 

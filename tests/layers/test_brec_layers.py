@@ -12,15 +12,20 @@ from layers.closed_gin_layer import ClosedGINLayer
 from layers.deep_sets_layer import DeepSetsLayer
 from layers.delta_lgnn_layer import DeltaLGNNLayer
 from layers.dss_layer import DSSLayer
+from layers.edge_selection import EdgePairs, keep_edges, select_edges, spread_loss
 from layers.gated_graph_layer import GatedGraphLayer
 from layers.gnn_ak_layer import GNNAKLayer, InnerGINELayer
+from layers.graphormer_layer import GraphormerLayer
+from layers.gsn_layer import GSNLayer
 from layers.kc_set_layer import ConstantGINELayer, Inclusions, KCSetLayer
 from layers.kp_layer import KPLayer
+from layers.open_gcn_layer import OpenGCNLayer
 from layers.set2set import Set2Set
 from layers.sswl_layer import SSWLLayer, SSWLPoolLayer
 from layers.subgraphs import EgoNets, Subgraphs
 from layers.sun_layer import SUNLayer
 from layers.two_maps import LastBatchNorm
+from layers.weighted_gin_layer import WeightedGINLayer
 from nets.kp_gnn_net import hop_graph
 from tests.layers.reference import randomised
 
@@ -383,3 +388,171 @@ def test_the_start_layer_of_sets():
     message = [(x[u] + layer.W_e.weight @ a + layer.W_e.bias).clamp(min=0) for u in NODES]
     x_hat = torch.stack([(1 + layer.eps) * x[v] + total((message[u] for u in NEIGHBOURS[v]), x[v]) for v in NODES])
     close(layer(batch(), x, a), x + batch_norm(layer.norm, apply(layer.mlp, x_hat)).clamp(min=0))
+
+
+# Counts, weights and attention
+
+
+def edges_in_order(g):
+    return list(zip(*(end.tolist() for end in g.edges()), strict=True))
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_gsn(with_ids):
+    """Two groups, of three and two columns; place 5 is none."""
+    g, x = batch(), features(12)
+    layer = randomised(GSNLayer(DIM, 4, id_dim=5 if with_ids else 0))
+    ids = torch.tensor([[e % 3, 3 + e % 3] for e in range(g.num_edges())])
+    one_hot = torch.zeros(g.num_edges(), 6, dtype=torch.float64).scatter_(1, ids, 1.0)[:, : 5 if with_ids else 0]
+    rows = torch.stack([torch.cat([x[v], x[u], one_hot[e]]) for e, (u, v) in enumerate(edges_in_order(g))])
+    message = apply(layer.M, rows)
+    ends = [v for _, v in edges_in_order(g)]
+    m = torch.stack([total((message[e] for e, end in enumerate(ends) if end == v), message[0]) for v in NODES])
+    expected = batch_norm(layer.norm, apply(layer.U, torch.cat([x, m], 1))).clamp(min=0)
+    close(layer(g, x, ids) if with_ids else layer(g, x), expected)
+
+
+def test_gsn_without_any_id_is_message_passing():
+    g, x = batch(), features(12)
+    layer, plain = randomised(GSNLayer(DIM, 4, id_dim=3)), randomised(GSNLayer(DIM, 4))
+    state = layer.state_dict()
+    plain.load_state_dict({**state, "M.0.weight": state["M.0.weight"][:, : 2 * DIM]})
+    close(layer(g, x, torch.full((g.num_edges(), 2), 3)), plain(g, x))
+
+
+def test_kp_of_one_hop_is_gin():
+    """K = 1, without peripheral terms and edge vectors: W ReLU(GIN) with both maps of the same width."""
+    g, x, layer = batch(), features(12), randomised(KPLayer(DIM, K=1))
+    torch.nn.init.zeros_(layer.q)
+    x_hat = torch.stack([x[v] + total((x[u] for u in NEIGHBOURS[v]), x[v]) for v in NODES])
+    h = ((x_hat @ layer.P1[0] + layer.b1[0]).clamp(min=0) @ layer.P2[0] + layer.b2[0]).clamp(min=0)
+    expected = batch_norm(layer.norm, apply([layer.W], h))
+    close(layer(g, x, torch.zeros(12, 1, DIM, dtype=torch.float64)), expected)
+
+
+def weighted_copies():
+    """Three copies of all graphs, and a weight for each edge in each."""
+    return Subgraphs(batch(), [np.ones((3, n), dtype=bool) for n in SIZES]), features(20, 3)
+
+
+def test_weighted_gin():
+    s, w = weighted_copies()
+    layer, x = randomised(WeightedGINLayer(DIM)), features(36)
+    rows = x.view(12, 3, DIM)
+    x_hat = (1 + layer.eps) * rows
+    for e, (u, v) in enumerate(edges_in_order(s.g)):
+        for copy in range(3):
+            x_hat = x_hat.index_put((torch.tensor(v), torch.tensor(copy)), w[e, copy] * rows[u, copy], accumulate=True)
+    close(layer(s, x, w), batch_norm(layer.norm, apply(layer.mlp, x_hat.flatten(0, 1))))
+
+
+def test_gradients_of_weighted_sums():
+    s, w = weighted_copies()
+    inputs = features(36).requires_grad_(), w.requires_grad_()
+    assert torch.autograd.gradcheck(s.weighted_sum_neighbours, inputs, fast_mode=True)
+
+
+def test_open_gcn():
+    layer, x = randomised(OpenGCNLayer(DIM, 4)), features(12)
+    y = apply([layer.W], x)
+    degree = {v: len(NEIGHBOURS[v]) for v in NODES}
+    rows = [[y[u] / ((degree[u] + 1) * (degree[v] + 1)) ** 0.5 for u in NEIGHBOURS[v]] for v in NODES]
+    close(layer(batch(), x), torch.stack([total(row, y[0]) for row in rows]))
+
+
+def layer_norm(norm, x):
+    return (x - x.mean()) / torch.sqrt(x.var(unbiased=False) + norm.eps) * norm.weight + norm.bias
+
+
+def linear(W, x):
+    return W.weight @ x + W.bias
+
+
+@pytest.mark.parametrize("n_real", [4, 3], ids=["all places", "one padded"])
+def test_graphormer(n_real):
+    """Two heads of three numbers. A padded place has no influence on the others."""
+    layer, x, bias = randomised(GraphormerLayer(6, 2)).eval(), features(4, 6), features(8, 4).view(2, 4, 4)
+    rows = []
+    for i in range(n_real):
+        heads = []
+        for h in range(2):
+            part = slice(3 * h, 3 * h + 3)
+            q, k, v = (
+                [linear(W, layer_norm(layer.norm1, row))[part] for row in x] for W in (layer.q, layer.k, layer.v)
+            )
+            weight = [torch.exp(q[i] @ k[j] / 3**0.5 + bias[h, i, j]) for j in range(n_real)]
+            heads.append(sum(w * v[j] for j, w in enumerate(weight)) / sum(weight))
+        x_hat = x[i] + linear(layer.o, torch.cat(heads))
+        z = linear(layer.mlp[0], layer_norm(layer.norm2, x_hat))
+        gelu = z * (1 + torch.erf(z / 2**0.5)) / 2
+        rows.append(x_hat + linear(layer.mlp[2], gelu))
+    bias = bias.clone()
+    bias[:, :, n_real:] = -torch.inf
+    close(layer(x[None], bias[None])[0, :n_real], torch.stack(rows))
+
+
+def test_dropout_of_attention_acts_in_training_only():
+    layer, x, bias = GraphormerLayer(6, 2, attention_dropout=0.5), torch.randn(1, 4, 6), torch.zeros(1, 2, 4, 4)
+    assert not torch.equal(layer(x, bias), layer(x, bias))
+    assert torch.equal(layer.eval()(x, bias), layer(x, bias))
+
+
+# The selection of OSAN
+
+
+def numbered_edges():
+    """The directed edges of the batch and their pairs."""
+    g = batch()
+    edges = edges_in_order(g)
+    of_graph = [sorted({(min(e), max(e)) for e in edges if GRAPH[e[0]] == b}) for b in range(3)]
+    number = [of_graph[GRAPH[u]].index((min(u, v), max(u, v))) for u, v in edges]
+    return edges, EdgePairs(torch.tensor([GRAPH[u] for u, _ in edges]), torch.tensor(number), 3)
+
+
+def left_out_by_loop(edges, theta):
+    """For each graph and column the undirected edge with the smallest sum; of equal ones the last."""
+    best = {}
+    for column in range(theta.shape[1]):
+        sums = {}
+        for (u, v), value in zip(edges, theta[:, column].tolist(), strict=True):
+            edge = min(u, v), max(u, v)
+            sums[edge] = sums.get(edge, 0) + value
+        for b in range(3):
+            mine = {edge: value for edge, value in sums.items() if GRAPH[edge[0]] == b}
+            best[b, column] = max(edge for edge, value in mine.items() if value == min(mine.values()))
+    return best
+
+
+@pytest.mark.parametrize("theta", [features(20, 4), features(20, 4).round()], ids=["all different", "with ties"])
+def test_which_edges_are_left_out(theta):
+    edges, pairs = numbered_edges()
+    keep, left_out = keep_edges(theta, pairs), left_out_by_loop(edges, theta)
+    for e, (u, v) in enumerate(edges):
+        for column in range(4):
+            assert keep[e, column] == (left_out[GRAPH[u], column] != (min(u, v), max(u, v)))
+
+
+def test_the_gradient_of_a_selection():
+    """I-MLE: what is kept, minus what would be kept after a step against the gradient."""
+    _, pairs = numbered_edges()
+    theta, noise, d_keep = features(20, 4).requires_grad_(), features(20, 4).flip(0), features(20, 4).flip(1)
+    select_edges(theta, noise, pairs, strength=10.0).backward(d_keep)
+    expected = keep_edges(theta + noise, pairs) - keep_edges(theta - 10 * d_keep + noise, pairs)
+    assert torch.equal(theta.grad, expected) and expected.any()
+
+
+def test_a_graph_without_edges_has_nothing_to_leave_out():
+    none = EdgePairs(torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), 2)
+    assert keep_edges(torch.zeros(0, 3), none).shape == (0, 3) and spread_loss(torch.zeros(0, 3), none) == 0
+
+
+def test_the_loss_of_uneven_selections():
+    edges, pairs = numbered_edges()
+    keep = keep_edges(features(20, 4), pairs)
+    expected = 0
+    for b in range(3):
+        copies = torch.stack([keep[e].sum() for e, (u, _) in enumerate(edges) if GRAPH[u] == b])
+        uniform = torch.full_like(copies, 1 / len(copies))
+        expected += (uniform * (uniform / torch.softmax(copies, 0)).log()).sum() / len(copies)
+    close(spread_loss(keep, pairs), expected)
+    assert spread_loss(torch.ones(20, 4), pairs).abs() < 1e-6
