@@ -195,8 +195,8 @@ def renumbered(n, src, dst, q, random):
     code = np.sort(number[:, dst].reshape(-1) * (q * n) + number[:, src].reshape(-1))
     dst, src = np.divmod(code, q * n)
     g = dgl.graph((torch.from_numpy(src.astype(np.int32)), torch.from_numpy(dst.astype(np.int32))), num_nodes=q * n)
-    g.set_batch_num_nodes(torch.full((q,), n))
-    g.set_batch_num_edges(torch.full((q,), len(src) // q))
+    g.set_batch_num_nodes(torch.full((q,), n, dtype=g.idtype))
+    g.set_batch_num_edges(torch.full((q,), len(src) // q, dtype=g.idtype))
     return g
 
 

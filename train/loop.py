@@ -33,12 +33,13 @@ class Trainer:
     def __init__(self, net, fold, task, config, seed, device):
         self.net, self.fold, self.task, self.config, self.device = net.to(device), fold, task, config, device
         self.learns = any(True for _ in net.parameters())  # a heuristic has nothing to learn
-        # fused: the same Adam, one pass over each parameter
+        # fused: the same Adam, one pass over each parameter; for the CPU since torch 2.4
+        major, minor = map(int, torch.__version__.split(".")[:2])
         self.optimizer = torch.optim.Adam(
             net.parameters() if self.learns else [torch.zeros(1)],
             lr=config.init_lr,
             weight_decay=config.weight_decay,
-            fused=True,
+            fused=device.type == "cuda" or (major, minor) >= (2, 4),
         )
         self.scheduler = ReduceLROnPlateau(
             self.optimizer, mode="min", factor=config.lr_reduce_factor, patience=config.lr_schedule_patience
@@ -247,6 +248,6 @@ def choose_device(name):
 
 def is_out_of_memory(error):
     text = str(error).lower()
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
+    return isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(
         sign in text for sign in ("out of memory", "can't allocate memory", "cannot allocate memory")
     )

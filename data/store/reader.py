@@ -206,8 +206,8 @@ class Packed:
         # edge k of the CSC form has number k; written out, because float32 sums over edges of dgl 1.1.3 fail without
         number = torch.arange(len(src), dtype=src.dtype)
         g = dgl.graph(("csc", (torch.from_numpy(indptr), src, number)), num_nodes=n_nodes)
-        g.set_batch_num_nodes(torch.from_numpy(rows["node"].counts))
-        g.set_batch_num_edges(torch.from_numpy(rows["edge"].counts))
+        g.set_batch_num_nodes(torch.from_numpy(rows["node"].counts.astype(ids)))
+        g.set_batch_num_edges(torch.from_numpy(rows["edge"].counts.astype(ids)))
         return g
 
     def _take(self, key, rows):

@@ -342,7 +342,8 @@ def peak_bytes(run):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
         run()
     events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
-    held = np.cumsum([e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())])
+    start = "start_ns" if hasattr(events[0], "start_ns") else "start_us"  # torch 2.2 counts microseconds
+    held = np.cumsum([e.nbytes() for e in sorted(events, key=lambda e: getattr(e, start)())])
     return int(held.max())
 
 
