@@ -4,5 +4,5 @@
 #   bash run.sh --model MLP        another model          bash run.sh --help        all keys
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-bash "$here/install.sh" requirements.txt
-exec "$here/.venv/bin/python" "$here/main_CSL.py" "$@"
+python=$(bash "$here/install.sh" requirements.txt)
+exec "$python" "$here/main_CSL.py" "$@"

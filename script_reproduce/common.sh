@@ -30,15 +30,15 @@ make_absolute() {
 
 run_table() {
   make_absolute OUT GNN_DATA GNN_STORES
-  local name=$1 status=0 folder=${OUT:-$root/out}
-  bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt
+  local name=$1 status=0 folder=${OUT:-$root/out} python
+  python=$(bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt)
   cd "$root"
-  printf '%s\n' "${rows[@]}" | .venv/bin/python -m train.reproduce "$name" || status=$?
+  printf '%s\n' "${rows[@]}" | "$python" -m train.reproduce "$name" || status=$?
   if [ "$status" -gt 1 ]; then return "$status"; fi
   local options=()
   if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); fi
   if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folder+=/quick; fi
   if [ ! -d "$folder" ]; then return "$status"; fi # it could not be made
-  .venv/bin/python -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "$folder"
+  "$python" -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "$folder"
   return "$status"
 }

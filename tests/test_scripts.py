@@ -9,26 +9,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+VENV = Path(os.environ.get("GNN_VENV") or ROOT / ".venv")  # test.sh says which
 OFFLINE = {"PIP_NO_INDEX": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 
 
 @pytest.fixture
 def copy_with_spaces(tmp_path):
     """The project in a folder with spaces in its name, with the installation it has here."""
-    if not (ROOT / ".venv").exists():
-        pytest.skip("not started by test.sh: there is no .venv")
+    if not VENV.exists():
+        pytest.skip(f"not started by test.sh: there is no {VENV.name}")
     target = tmp_path / "a folder with spaces"
     target.mkdir()
     for path in ROOT.iterdir():
-        if path.name in (".venv", "out", "stores") or path.name.startswith((".git", ".pytest", ".hypothesis", ".ruff")):
+        if path.name in ("out", "stores") or path.name.startswith((".git", ".venv", ".pytest", ".hypothesis", ".ruff")):
             continue
         (shutil.copytree if path.is_dir() else shutil.copy)(path, target / path.name)
-    (target / ".venv").symlink_to(ROOT / ".venv")
+    return target
+
+
+@pytest.fixture
+def scripts(tmp_path):
+    """The scripts that install and start, without the project, in a folder with spaces in its name."""
+    target = tmp_path / "a folder with spaces"
+    target.mkdir()
+    for path in (*ROOT.glob("*.sh"), *ROOT.glob("requirements*.txt")):
+        shutil.copy(path, target)
     return target
 
 
 def run(script, *words, **environment):
-    env = {**os.environ, **OFFLINE, "OMP_NUM_THREADS": "1", **environment}
+    env = {**os.environ, **OFFLINE, "OMP_NUM_THREADS": "1", "GNN_VENV": str(VENV), **environment}
     return subprocess.run(["bash", str(script), *words], cwd="/", env=env, capture_output=True, text=True, timeout=300)
 
 
@@ -50,15 +60,55 @@ def test_an_unknown_model_is_one_line_not_a_traceback(copy_with_spaces):
     assert done.returncode == 1 and "Did you mean GraphSage?" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_without_python_3_11_the_script_says_what_to_do(copy_with_spaces):
-    (copy_with_spaces / ".venv").unlink()
-    tools = copy_with_spaces / "tools"
+def test_without_python_3_11_the_script_says_what_to_do(scripts):
+    tools = scripts / "programs"
     tools.mkdir()
     for name in ("bash", "dirname", "cat", "cksum", "cut", "flock"):
         (tools / name).symlink_to(shutil.which(name))
-    done = run(copy_with_spaces / "run.sh", PATH=str(tools))
+    done = run(scripts / "run.sh", PATH=str(tools), GNN_VENV="")
     assert done.returncode == 2 and "Python 3.11 is needed and was not found" in done.stderr
-    assert not (copy_with_spaces / ".venv").exists()
+    assert not (scripts / ".venv").exists()
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """A function: an environment of that name whose python writes down how it is called and does nothing."""
+
+    def make(name, made_by_venv):
+        venv = tmp_path / name
+        (venv / "bin").mkdir(parents=True)
+        python = venv / "bin" / "python"
+        python.write_text(f'#!/bin/bash\necho "${{@:2}}" >> "{venv}/calls"\n')
+        python.chmod(0o755)
+        if made_by_venv:
+            (venv / "pyvenv.cfg").touch()
+        return venv
+
+    return make
+
+
+def test_the_oldest_versions_have_an_environment_of_their_own_and_are_installed_once(scripts, stand_in):
+    venv = stand_in("my env-oldest", made_by_venv=True)
+    for name in (f"{venv}".removesuffix("-oldest"), f"{venv}/"):
+        done = run(scripts / "test.sh", "--oldest", "tests", "-k", "GCN", GNN_VENV=name)
+        assert done.returncode == 0, done.stderr
+    calls = [line for line in (venv / "calls").read_text().splitlines() if line.startswith(("pip", "pytest"))]
+    assert [line.split()[0] for line in calls] == ["pip", "pytest", "pytest"]
+    assert calls[0].endswith("-r requirements-oldest.txt") and calls[1:] == ["pytest tests -k GCN"] * 2
+
+
+def test_an_environment_that_venv_did_not_make_is_used_as_it_is(scripts, stand_in):
+    venv = stand_in("conda", made_by_venv=False)
+    assert run(scripts / "run.sh", "--model", "MLP", GNN_VENV=str(venv)).returncode == 0
+    assert (venv / "calls").read_text() == "--model MLP\n"
+
+
+def test_a_folder_that_is_no_environment_is_left_alone(scripts, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").touch()
+    done = run(scripts / "run.sh", GNN_VENV=str(tmp_path / "notes"))
+    assert done.returncode == 2 and "no bin/python; name another GNN_VENV" in done.stderr and not done.stdout
+    assert (tmp_path / "notes" / "mine.txt").exists()
 
 
 NEW_DATASET = '''
