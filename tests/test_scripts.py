@@ -135,8 +135,9 @@ def test_copying_the_main_file_and_changing_names_gives_a_working_family(copy_wi
     """As the README says: a dataset class, a config file and a main file with other names."""
     (copy_with_spaces / "data" / "triangles.py").write_text(NEW_DATASET)
     main = (copy_with_spaces / "main_CSL.py").read_text()
-    main = main.replace("data.CSL", "data.triangles").replace("import CSL", "import Triangles")
-    main = main.replace('{"CSL": CSL}', '{"triangles": Triangles}').replace('argv, "CSL"', 'argv, "triangles"')
+    main = main.replace("data.CSL", "data.triangles").replace("import CSL, PublishedCSL", "import Triangles")
+    main = main.replace('{"CSL": CSL, "CSL-published": PublishedCSL}', '{"triangles": Triangles}')
+    main = main.replace('argv, "CSL"', 'argv, "triangles"')
     main = main.replace("T3-CSL-{model}-LapPE-*", "{model}")
     (copy_with_spaces / "main_triangles.py").write_text(main)
     (copy_with_spaces / "configs" / "triangles").mkdir()
