@@ -23,6 +23,14 @@ def test_the_card_of_csl(store_dir, capsys):
     assert "graph class 9:  10.0 % (15)" in text and "circular skip links" in text and "licence" in text
 
 
+def test_the_card_of_pattern_has_the_range_of_table_1(store_dir, capsys):
+    assert card.main(["PATTERN", "--store_dir", store_dir, "--limit", "4"]) == 0
+    text = capsys.readouterr().out
+    counts = open_dataset("PATTERN", DataConfig(store_dir=store_dir, limit=4)).store.header["counts"]
+    (line,) = (line.split() for line in text.splitlines() if "from - to" in line)
+    assert line[-2:] == ["44-188", f"{counts['min_nodes']}-{counts['max_nodes']}"] and "PATTERN, version 2" in text
+
+
 @pytest.mark.parametrize("name", ["CSL", "PATTERN", "CLUSTER"])
 def test_pictures(store_dir, tmp_path, name):
     pytest.importorskip("matplotlib")
