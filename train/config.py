@@ -50,6 +50,11 @@ class TrainConfig(BaseModel):
         "last",
         description="which weights the table reports: of the last epoch (the paper's protocol) or of the best validation",
     )
+    first_step_alone: bool = Field(
+        False,
+        description="as the program that made the tables trains WL-GNNs: graphs one by one, a step after the first and then after "
+        "every batch_size of them; those left at the end of an epoch change nothing",
+    )
     workers: int = Field(
         0, ge=0, description="processes that cut batches; 0: the training process itself", json_schema_extra=NO_IDENTITY
     )

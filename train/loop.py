@@ -80,13 +80,17 @@ class Trainer:
         return {part: self._pass(part, check_signals) for part in self.fold.parts}
 
     def _pass(self, part, check_signals, training=False):
-        """Loss and metric over a whole split; with `training` an optimizer step for each batch."""
+        """Loss and metric over a whole split; with `training` an optimizer step for each batch, or, with `first_step_alone`, for
+        the sum of the losses of batch_size graphs that are passed one by one."""
         self.net.train(training)
-        generator = self.shuffling if training else None
-        loader = self.fold.loader(part, self.config.batch_size, training, generator, self.config.workers)
+        generator, size, batches_per_step = (self.shuffling if training else None), self.config.batch_size, 1
+        if training and self.config.first_step_alone:
+            size, batches_per_step = 1, size
+        loader = self.fold.loader(part, size, training, generator, self.config.workers)
         metric, loss_sum, n_items = self.task.metric(), 0.0, 0
+        self.optimizer.zero_grad()
         with torch.set_grad_enabled(training):
-            for batch in loader:  # (g, labels), or (g, pairs, labels) where links are predicted
+            for i, batch in enumerate(loader):  # (g, labels), or (g, pairs, labels) where links are predicted
                 check_signals()
                 *inputs, y = (part.to(self.device) for part in batch)
                 scores = self.net(*inputs)
@@ -94,9 +98,10 @@ class Trainer:
                 if not torch.isfinite(loss):
                     raise Diverged(f"the loss of a {part} batch is {loss.item()} in epoch {self.epoch + 1}")
                 if training:
-                    self.optimizer.zero_grad()
                     loss.backward()
-                    self.optimizer.step()
+                    if i % batches_per_step == 0:
+                        self.optimizer.step()
+                        self.optimizer.zero_grad()
                 loss_sum += loss.item() * len(y)
                 n_items += len(y)
                 metric.update(scores, y)

@@ -44,7 +44,7 @@ SAMPLES = {
     "net.in_feat_dropout": 0.5, "net.dropout": 0.25, "net.pos_enc": "abs", "net.pos_enc_dim": 5, "net.batch_norm": False,
     "net.residual": False, "net.graph_norm": True, "train.batch_size": 2, "train.init_lr": 1e-2, "train.lr_reduce_factor": 0.9,
     "train.lr_schedule_patience": 1, "train.min_lr": 1e-3, "train.weight_decay": 0.1, "train.max_time": 2.5, "train.epochs": 3,
-    "train.select": "best_val", "train.workers": 2,
+    "train.select": "best_val", "train.first_step_alone": True, "train.workers": 2,
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The loop of section 3: what it does to the learning rate, when it stops, what it leaves, at every level of task."""
 
+import copy
 import json
 import zipfile
 from contextlib import nullcontext
@@ -264,6 +265,32 @@ def test_a_key_that_is_newer_than_the_run_is_no_other_configuration(tmp_path):
     write_json(run.path / "config.json", stored)
     with pytest.raises(RunError, match=r"another configuration .*train\.no_such_key: 1 -> None"):
         fit(*toy(tmp_path), run)
+
+
+def test_the_first_step_of_an_epoch_may_be_alone(tmp_path):
+    """With 3 graphs per step: after graphs 0 and 3; the gradients of those after the last step are lost."""
+    net, fold, task, config = toy(tmp_path, batch_size=3, first_step_alone=True)
+    by_hand = copy.deepcopy(net)
+    optimizer = torch.optim.Adam(by_hand.parameters(), lr=config.init_lr, fused=True)
+    shuffling, losses, indices = torch.Generator().manual_seed(5), [], fold.parts["train"]
+    assert len(indices) == 6  # the last two change nothing
+    by_hand.train()
+    for _ in range(2):
+        optimizer.zero_grad()
+        for i, place in enumerate(torch.randperm(len(indices), generator=shuffling).tolist()):
+            g, y = fold.store.batch(indices[place : place + 1])
+            losses.append(task.loss(by_hand(g), y))
+            losses[-1].backward()
+            if i in (0, 3):
+                optimizer.step()
+                optimizer.zero_grad()
+    trainer = Trainer(net, fold, task, config, seed=5, device=torch.device("cpu"))
+    lines = [trainer.run_epoch(no_signals) for _ in range(2)]
+    for a, b in zip(net.parameters(), by_hand.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert lines[1]["train"]["loss"] == pytest.approx(
+        sum(loss.item() for loss in losses[len(indices) :]) / len(indices)
+    )
 
 
 def interrupted_run(tmp_path, monkeypatch, after=7):
