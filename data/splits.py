@@ -14,12 +14,6 @@ def consecutive(sizes):
     return {part: np.arange(end - size, end) for (part, size), end in zip(sizes.items(), ends, strict=True)}
 
 
-def holdout(n, n_val, random):
-    """(train, val): of n graphs, n_val drawn at random for validation; both in ascending order."""
-    order = random.permutation(n)
-    return np.sort(order[n_val:]), np.sort(order[:n_val])
-
-
 def stratified_folds(labels, n_folds, random):
     """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
     on the rest; 5 folds give 3:1:1."""

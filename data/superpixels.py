@@ -1,8 +1,8 @@
 """MNIST and CIFAR10 as graphs of superpixels (A.2): which digit, or which of ten kinds of objects, does an image show?
 
 A superpixel is a small region of nearly one colour, found by SLIC. It becomes a node: its mean colour (1 or 3 channels) and the
-place of its centre (row, column), all in [0, 1]. Every node receives an edge from each of its 8 nearest nodes; the edge carries
-the nearness W of eq. (9). Most nets are expected near 100 % on MNIST; CIFAR10 is harder.
+place of its centre (row, column), all in [0, 1]. Every node sends an edge to each of its 8 nearest nodes; the edge carries the
+nearness W of eq. (9). Most nets are expected near 100 % on MNIST; CIFAR10 is harder.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
 from data.readers.unpickle import load_pickle
-from data.splits import PARTS, consecutive, holdout
+from data.splits import PARTS, consecutive
 from data.store import Field, PackedWriter
 
 BUILT_AGAIN = "delete the folder, it is built again"
@@ -89,25 +89,26 @@ def region_means(image, region):
 
 
 def nearest_neighbours(x, k):
-    """Edges from the k nearest nodes of each node to it, and their weights by eq. (9): src, dst, W.
+    """Edges from each node to the k nodes that are nearest to it by eq. (9), made symmetric, and their weights: src, dst, W.
 
-        W_ij = exp(-|x_i - x_j|² / σ_i²)        edge j -> i, σ_i: mean distance of the k nearest neighbours of i
+        W_ij = (V_ij + V_ji) / 2,    V_ij = exp(-|x_i - x_j|² / σ_i²)        σ_i: mean distance of the k nearest neighbours of i
 
-    A graph of at most k nodes has all its edges. Of nodes equally far away, the one with the lower number comes first.
-    Deviation: eq. (9) has one σ_x and does not say which way an edge points. "For each node" is read as one σ_i per node, and
-    each node receives from its neighbours.
+    A graph of at most k nodes has all its edges. Of nodes equally near, the one with the lower number comes first.
+    Deviation: the program keeps 8 of the 9 largest W_ij of a node. Which one it leaves out depends on the order in which a
+    partition happens to put them, and so on the numbers of the nodes; here the ninth is left out.
     """
     n = len(x)
     k = min(k, n - 1)
-    # rounded: distances that are equal on paper stay equal, and the order does not hang on the last bit
-    squared = np.round(((x[:, None] - x[None]) ** 2).sum(axis=2), 12)
-    np.fill_diagonal(squared, np.inf)  # no node is its own neighbour
-    src = np.argsort(squared, axis=1, kind="stable")[:, :k]
-    squared = np.take_along_axis(squared, src, axis=1)
+    distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
+    nearest = np.sort(distance, axis=1)[:, 1 : k + 1]  # without the node itself
     # superpixels inside each other may share their centre: then W is 1, not 0/0
-    sigma = np.maximum(np.sqrt(squared).mean(axis=1, keepdims=True), 1e-6) if k else np.ones((n, 1))
-    weight = np.exp(-squared / sigma**2)
-    return src.ravel(), np.repeat(np.arange(n), k), weight.ravel()
+    sigma = nearest.sum(axis=1, keepdims=True) / max(k, 1) + 1e-8
+    V = np.exp(-((distance / sigma) ** 2))
+    W = (V + V.T) / 2
+    np.fill_diagonal(W, -1)  # no node is its own neighbour
+    # rounded: weights that are equal on paper stay equal, and the order does not hang on the last bit
+    dst = np.argsort(-np.round(W, 12), axis=1, kind="stable")[:, :k]
+    return np.repeat(np.arange(n), k), dst.ravel(), np.take_along_axis(W, dst, axis=1).ravel()
 
 
 def superpixel_graph(image, max_nodes, n_segments, compactness, k):
@@ -217,11 +218,13 @@ class Superpixels(GraphsOfImages):
     """Built from images: the graphs are in the order of the images, first those for training, then those of the test.
 
     Deviation: the paper took superpixels that others had computed; here they are computed anew with the same settings, so
-    graphs are alike but not the same, and the validation images are drawn anew. The paper's own are the published datasets.
+    graphs are alike but not the same. The paper's own are the published datasets.
     """
 
     generated = True
-    version = 1
+    version = (
+        2  # 1: each node received from its 8 nearest nodes, W was not symmetric, validation images were drawn at random
+    )
     images = None  # read when one is drawn
     draw = draw_over_image
 
@@ -234,12 +237,11 @@ class Superpixels(GraphsOfImages):
         return p["n_train"] - p["n_val"], p["n_val"], p["n_test"]
 
     def split(self):
-        """Numbers of the images of each part: n_val images are drawn from those for training."""
+        """Numbers of the images of each part. Deviation: the text draws the validation images at random from those for training;
+        they are the first n_val, as in the program."""
         p = self.parameters
-        # RandomState, not Generator: its stream is frozen, so every numpy draws the same images
-        train, val = holdout(p["n_train"], p["n_val"], np.random.RandomState(p["seed"]))
-        parts = {"train": train, "val": val, "test": np.arange(p["n_train"], p["n_train"] + p["n_test"])}
-        return {part: images[: p.get("limit")] for part, images in parts.items()}
+        images = consecutive({"val": p["n_val"], "train": p["n_train"] - p["n_val"], "test": p["n_test"]})
+        return {part: images[part][: p.get("limit")] for part in PARTS}
 
     def chosen(self):
         """Numbers of the images in the order of their graphs."""
@@ -276,7 +278,6 @@ class MNIST(Superpixels):
         "n_segments": 95,  # what SLIC is asked for first; it gives fewer
         "compactness": 0.25,
         "k": 8,
-        "seed": 41,
     }
     raw_files = tuple(
         map(_mnist_file, ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"))
@@ -314,7 +315,6 @@ class CIFAR10(Superpixels):
         "n_segments": 200,
         "compactness": 10.0,
         "k": 8,
-        "seed": 41,
     }
     folder = "cifar-10-batches-py"
     raw_files = (

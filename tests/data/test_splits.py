@@ -2,19 +2,12 @@
 
 import numpy as np
 
-from data.splits import consecutive, evenly_spaced, holdout, stratified_folds
+from data.splits import consecutive, evenly_spaced, stratified_folds
 
 
 def test_parts_one_after_the_other():
     split = consecutive({"train": 3, "val": 0, "test": 2})
     assert {part: graphs.tolist() for part, graphs in split.items()} == {"train": [0, 1, 2], "val": [], "test": [3, 4]}
-
-
-def test_a_holdout_is_drawn_from_the_generator():
-    train, val = holdout(20, 6, np.random.RandomState(1))
-    assert len(val) == 6 and sorted([*train, *val]) == list(range(20))
-    assert (np.diff(train) > 0).all() and (np.diff(val) > 0).all()
-    assert val.tolist() != holdout(20, 6, np.random.RandomState(2))[1].tolist()
 
 
 def test_each_graph_is_tested_in_one_fold_and_classes_are_balanced():
