@@ -39,6 +39,6 @@ class DropGNNNet(PreparedNet):
         x = (~dropped).to(self.dtype).view(-1, 1)
         y = self.out[0](s.sum_graphs(s.mean_subgraphs(x)))
         for layer, out in zip(self.layers, self.out[1:], strict=True):
-            x = layer(s, x)
+            x = self.run(layer, s, x)
             y = y + out(s.sum_graphs(s.mean_subgraphs(x)))
         return y

@@ -69,7 +69,7 @@ class GraphormerNet(PreparedNet):
         x = torch.cat([self.g.expand(len(x), 1, -1), x], 1)
         bias = self.bias(D, real)
         for layer in self.layers:
-            x = layer(x, bias)
+            x = self.run(layer, x, bias)
         return self.out(self.norm(x[:, 0]))
 
     def bias(self, D, real):

@@ -92,6 +92,6 @@ class GSNNet(PreparedNet):
         x = torch.ones(g.num_nodes(), 1, dtype=self.dtype, device=g.device)
         y = self.out[0](pool_nodes(g, x, "sum"))
         for i, (layer, out) in enumerate(zip(self.layers, self.out[1:], strict=True)):
-            x = layer(g, x) if i else layer(g, x, ids)
+            x = self.run(layer, g, x, None if i else ids)
             y = y + out(pool_nodes(g, x, "sum"))
         return y

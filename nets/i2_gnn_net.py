@@ -58,7 +58,7 @@ class I2GNNNet(PreparedNet):
         x = None
         for i, (layer, Z) in enumerate(zip(self.layers, self.Z, strict=True)):
             zeta = Z(s.labels).sum(1).index_select(0, s.label)
-            x = layer(s, zeta if x is None else self.mix[i - 1](torch.cat([x, zeta], 1)))
+            x = self.run(layer, s, zeta if x is None else self.mix[i - 1](torch.cat([x, zeta], 1)))
         h = self.of_neighbour(s.sum_nodes(x))
         h = self.of_root(h.new_zeros(s.N, h.shape[1]).index_add(0, s.root, h))
         return self.out(self.norm(F.elu(self.hidden(s.sum_graphs(h)))))

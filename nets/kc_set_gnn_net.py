@@ -110,5 +110,5 @@ class KCSetGNNNet(PreparedNet):
     def embed(self, sets):
         h = self.start(sets)
         for layer in self.layers:
-            h = layer(sets.inclusions, h)
+            h = self.run(layer, sets.inclusions, h)
         return self.head(self.readout(sets, h))

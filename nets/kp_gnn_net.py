@@ -72,7 +72,7 @@ class KPGNNNet(PreparedNet):
         g, hops, counts = batch
         x, p = self.start.expand(g.num_nodes(), -1), self.peripheral(counts)
         for layer in self.layers:
-            x = layer(hops, x, p)
+            x = self.run(layer, hops, x, p)
         return self.head(pool_nodes(g, F.relu(self.hidden(x)), "sum"))
 
 

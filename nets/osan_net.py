@@ -17,6 +17,12 @@ from layers.weighted_gin_layer import WeightedGINLayer
 from nets.prepared_net import PreparedNet
 
 
+def row_of_a_table(dim):
+    """Drawn as in the program, where it is a row of a Xavier-uniform table of 119 rows."""
+    bound = (6 / (119 + dim)) ** 0.5
+    return torch.empty(dim).uniform_(-bound, bound)
+
+
 class EdgeScorer(nn.Module):
     r"""k scores for each directed edge: x <- BN(ReLU(y)) between three convolutions y, and of the last y
 
@@ -25,7 +31,7 @@ class EdgeScorer(nn.Module):
 
     def __init__(self, dim, k, n_layers=3):
         super().__init__()
-        self.start = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, dim))[0])
+        self.start = nn.Parameter(row_of_a_table(dim))
         self.layers = nn.ModuleList(OpenGCNLayer(dim, dim) for _ in range(n_layers))
         self.norms = nn.ModuleList(nn.BatchNorm1d(dim) for _ in range(n_layers - 1))
         self.edge, self.edge_norm, self.out = nn.Linear(dim, dim), nn.BatchNorm1d(dim), nn.Linear(dim, k)
@@ -42,14 +48,14 @@ class CopiesGIN(nn.Module):
 
     def __init__(self, L, dim, out_dim):
         super().__init__()
-        self.start = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, dim))[0])
+        self.start = nn.Parameter(row_of_a_table(dim))
         self.layers = nn.ModuleList(WeightedGINLayer(dim) for _ in range(L))
         self.out = nn.Linear(dim, out_dim)
 
-    def forward(self, s, w):
+    def forward(self, s, w, run):
         x = self.start.expand(len(s), -1)
         for i, layer in enumerate(self.layers):
-            x = layer(s, F.relu(x) if i else x, w)
+            x = run(layer, s, F.relu(x) if i else x, w)
         return self.out(s.mean_graphs(s.mean_subgraphs(x)))
 
 
@@ -97,4 +103,4 @@ class OSANNet(PreparedNet):
         noise = -torch.empty_like(theta).exponential_().log() if self.training else torch.zeros_like(theta)
         keep = select_edges(theta, noise, pairs, self.strength)
         self.extra_loss = spread_loss(keep, pairs) if self.training else None
-        return self.downstream(s, torch.cat([keep, torch.ones_like(keep[:, :1])], 1))
+        return self.downstream(s, torch.cat([keep, torch.ones_like(keep[:, :1])], 1), self.run)

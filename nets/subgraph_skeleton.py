@@ -29,7 +29,7 @@ class SubgraphNet(PreparedNet):
     def embed(self, s):
         x = self.input(s)
         for layer in self.layers:
-            x = layer(s, x)
+            x = self.run(layer, s, x)
         return self.head(self.pool(s, x))
 
 

@@ -3,6 +3,8 @@
 The rule, the graphs of the golden numbers and the laws are those of the facts sheet (../shared/facts/BREC_MODELS.md).
 """
 
+from pathlib import Path
+
 import dgl
 import networkx as nx
 import numpy as np
@@ -11,6 +13,7 @@ from torch import nn
 
 from tests.exact.graphs import arrays, rook, shrikhande
 
+FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts" / "golden_brec.json"
 EDGES = {
     "C6": "01 12 23 34 45 50",
     "K33": "03 04 05 13 14 15 23 24 25",

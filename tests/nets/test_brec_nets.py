@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -31,8 +30,6 @@ from nets.sswl_net import SSWLNet
 from nets.sun_net import SUNNet
 from tests.exact.graphs import arrays
 from tests.nets import brec
-
-FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts" / "golden_brec.json"
 
 # name -> class, parameters here, parameters of the original program
 NETS = {
@@ -168,7 +165,7 @@ def given_edges(net, g):
     s, pairs = net.prepare(g)
     m = (g.batch_num_edges() // 2)[pairs.graph][:, None]
     keep = (torch.arange(net.k) % m != pairs.number[:, None]).double()
-    return net.downstream(s, torch.cat([keep, torch.ones(len(keep), 1)], 1))
+    return net.downstream(s, torch.cat([keep, torch.ones(len(keep), 1)], 1), net.run)
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -179,9 +176,9 @@ def test_golden_numbers_of_one_graph(name):
 
 @pytest.mark.parametrize("name", NETS)
 def test_golden_numbers(name):
-    if not FACTS.exists():
-        pytest.skip(f"no golden numbers: {FACTS}")
-    golden = json.loads(FACTS.read_text())["nets"][{"OSAN": "OSAN.downstream"}.get(name, name)]
+    if not brec.FACTS.exists():
+        pytest.skip(f"no golden numbers: {brec.FACTS}")
+    golden = json.loads(brec.FACTS.read_text())["nets"][{"OSAN": "OSAN.downstream"}.get(name, name)]
     expected = [golden["train"], golden["eval_after_one_train_pass"]]
     for seen, numbers in zip(embeddings(name, tuple(golden["graphs"])), expected, strict=True):
         np.testing.assert_allclose(seen, numbers, rtol=2e-7, atol=2e-8 * np.abs(numbers).max())
@@ -254,6 +251,20 @@ def test_training_on_copies_of_the_store_reaches_every_parameter(name):
     (x * torch.randn(16)).square().sum().backward()
     without = [n for n, p in net.named_parameters() if p.grad is None or not torch.isfinite(p.grad).all()]
     assert not without and not g.ndata and not g.edata
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_computing_again_instead_of_keeping_changes_nothing(name):
+    """Neither gradients nor running statistics; random numbers are drawn again."""
+    g, seen = brec.batch_of(*SOME_GRAPHS), []
+    for recompute in (False, True):
+        net = make(name).double().train()
+        net.recompute = recompute
+        torch.manual_seed(1)
+        x = net(g)
+        x.square().sum().backward()
+        seen.append([x, *(p.grad for p in net.parameters()), *(b for b in net.buffers() if b.is_floating_point())])
+    assert all(torch.equal(a, b) for a, b in zip(*seen, strict=True))
 
 
 # What any weights leave equal and random weights separate

@@ -1,8 +1,10 @@
 """PPGN as BREC runs it: equal to a plain version with torch's own layers, however it is computed."""
 
+import json
 from types import SimpleNamespace
 
 import dgl
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,12 +16,13 @@ from nets import build_net
 from nets.ppgn_net import PPGNNet
 from tests.layers.reference import randomised
 from tests.layers.test_ring import padded, random_graphs
+from tests.nets import brec
 
 
-def make(seed=0, **keys):
+def make(seed=0, n_out=5, **keys):
     torch.manual_seed(seed)
     config = PPGNNet.Config(**{"L": 3, "hidden_dim": 4, "depth_of_mlp": 2, **keys})
-    return build_net(config, Features(None, None, 0), SimpleNamespace(level="graph", n_out=5)).double()
+    return build_net(config, Features(None, None, 0), SimpleNamespace(level="graph", n_out=n_out)).double()
 
 
 def graphs(*sizes, seed=0):
@@ -145,3 +148,34 @@ def test_the_numbering_of_the_nodes_does_not_matter(training):
     h.set_batch_num_nodes(g.batch_num_nodes())
     h.set_batch_num_edges(g.batch_num_edges())
     assert torch.allclose(net(h), net(g), atol=1e-9)
+
+
+GOLDEN_T4 = ([-1.5089069, 1.6497515, -0.18429217], [-1.2635212, 1.3770952, -0.22000315])  # training, evaluation
+
+
+@torch.no_grad()
+def by_the_rule():
+    """Weights of the golden numbers. Equal weights for our channels A and I are those of the program's one channel A + I, and its
+    map of [h ; M1 M2] is our W_h and W_m."""
+    net = brec.fill(make(L=5, hidden_dim=32, depth_of_mlp=1, n_out=16))
+    for i, layer in enumerate(net.layers):
+        d = 32 if i else 1
+        both = brec.rule(32, d + 32)
+        for part, weight in ((layer.W_h, both[:, :d]), (layer.W_m, both[:, d:])):
+            part.weight.copy_(weight.expand_as(part.weight))
+        for mlp in (layer.M1, layer.M2):
+            mlp.maps[0].weight.copy_(brec.rule(32, d).expand(32, mlp.maps[0].weight.shape[1]))
+    return net
+
+
+@torch.no_grad()
+def test_golden_numbers():
+    net, g = by_the_rule(), brec.batch_of(*(brec.GRAPHS[name] for name in ("C6", "K33", "prism", "T4")))
+    seen = net.train()(g).numpy(), net.eval()(g).numpy()
+    for x, expected in zip(seen, GOLDEN_T4, strict=True):
+        np.testing.assert_allclose(x[3, :3], expected, rtol=1e-6)
+    if not brec.FACTS.exists():
+        pytest.skip(f"the other golden numbers are not here: {brec.FACTS}")
+    golden = json.loads(brec.FACTS.read_text())["nets"]["PPGN"]
+    for x, mode in zip(seen, ("train", "eval_after_one_train_pass"), strict=True):
+        np.testing.assert_allclose(x, golden[mode], rtol=2e-7, atol=5e-8)
