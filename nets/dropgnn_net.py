@@ -16,6 +16,8 @@ class DropGNNNet(PreparedNet):
 
     A node of a graph of n nodes is dropped with probability 2 / (1 + n), drawn anew in each forward pass, in evaluation too: the
     embedding is random. A dropped node keeps its edges. BN normalises over runs and nodes. 8,592 parameters, in the program too.
+
+    Deviation: the program confuses the runs of a batch whose last node has no edge.
     """
 
     def __init__(self, L=10, hidden_dim=16, n_runs=100, out_dim=16):

@@ -10,8 +10,9 @@ from nets.subgraph_skeleton import SubgraphNet, mlp_head, root_marks
 class DSGNNNet(SubgraphNet):
     """Ten layers of GIN with ε = 0 and BN on ego nets of radius 6 with marked root, their sums through two set layers, the mean.
 
-    Nodes beyond the radius stay in each ego net without edges. 44,400 parameters. The published program builds the net for one
-    input column and stops with an error on the three it is given; with three it has 44,400 too.
+    Nodes beyond the radius stay in each ego net without edges. 44,400 parameters, in the program too with three input columns.
+
+    Deviation: the published program builds the net for one input column and stops with an error on the three it is given.
     """
 
     def __init__(self, L=10, hidden_dim=32, radius=6, set_dim=64, out_dim=16):

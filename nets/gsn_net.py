@@ -47,8 +47,10 @@ class CountedBatch(NamedTuple):
 class GSNNet(PreparedNet):
     """Four layers, of which the first reads the ids; the sum over the levels of a linear map of the sum over nodes.
 
-    A count is one-hot over the values that have a column, `vocabulary`: for each orbit a list; any other count is zero. By default
-    these are the 273 of BREC_VOCABULARY, and there are 110,432 parameters, in the program too.
+    A count is one-hot over the values that have a column, `vocabulary`: for each orbit a list. By default these are the 273 of
+    BREC_VOCABULARY, and there are 110,432 parameters, in the program too.
+
+    Deviation: a count without column is zero; the program knows no other pairs than those its columns are made of.
 
     scope   "edge": the counts of the edge's orbits (GSN-e); "node": those of both its ends (GSN-v), for which a vocabulary is given
     k       nodes of the largest subgraphs that are counted, 3 or 4
