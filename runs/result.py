@@ -1,0 +1,189 @@
+"""The result of a run: one flat record with a checksum, from which all tables are made.
+
+A run writes its record to result.json. In results/ a file holds many: a header line per configuration, then a line per run.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from runs.identity import canonical, hash_of
+from runs.measures import Measure
+
+ROOT = Path(__file__).resolve().parent.parent
+FORMAT = 2
+HEADER = ("name", "config", "measures")  # what all runs of a configuration share
+TYPES = {
+    "format": int, "id": str, "name": str, "config": dict, "measures": list, "seed": int, "fold": int, "status": str,
+    "select": str, "params": int, "dataset": dict, "finished": str,
+}  # fmt: skip
+OPTIONAL = ("params",)  # null for a method without parameters
+
+
+def signed(record):
+    """The record with its checksum."""
+    return {**record, "sum": checksum(record)}
+
+
+def checksum(record):
+    content = {key: value for key, value in record.items() if key != "sum"}
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:12]
+
+
+def problem_of(record):
+    """Why a record cannot count, or "": foreign, damaged or impossible."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT or "sum" not in record:
+        return "not a result of this project"
+    try:
+        if checksum(record) != record["sum"]:
+            return "damaged: its checksum is wrong"
+    except (ValueError, TypeError, RecursionError):
+        return "damaged: not a plain record"
+    for key, kind in TYPES.items():
+        value = record.get(key)
+        if not (value is None and key in OPTIONAL) and (not isinstance(value, kind) or isinstance(value, bool)):
+            return f"{key}={value!r}: expected {kind.__name__}"
+    if record["id"] != hash_of(record["config"]):
+        return f"id={record['id']}: its configuration has another identity"
+    try:
+        return impossible_number(record)
+    except (KeyError, TypeError, AttributeError) as error:
+        return f"damaged: {type(error).__name__} {error}"
+
+
+def impossible_number(record):
+    """The first number that cannot be, or ""."""
+    for key in ("seed", "fold", "params", "epochs", "epoch_time_s", "total_time_hr"):
+        value = record[key]
+        if value is not None and not Measure(key, "min").allows(value):
+            return f"{key}={value!r}: impossible"
+    if record["status"] != "ok":
+        return ""
+    if "n_pairs" in record:
+        return impossible_count(record)
+    measures = {measure["name"]: Measure(**measure) for measure in record["measures"]}
+    measures["loss"] = Measure("loss", "min", low=None)
+    for epoch, splits in {record["select"]: {}, **record["metrics"]}.items():
+        if not splits:
+            return f"the metrics of {epoch} are missing"
+        for split, values in splits.items():
+            for name, value in values.items():
+                if name not in measures or not measures[name].allows(value):
+                    return f"{epoch}, {split}: {name}={value!r}: impossible"
+    return ""
+
+
+def impossible_count(record):
+    """The same for a run over pairs of graphs: no category has more pairs told apart than pairs."""
+    n_pairs = record["n_pairs"]
+    for statistic, values in {record["select"]: {}, **record["metrics"]}.items():
+        if not values:
+            return f"the metrics of {statistic} are missing"
+        for category, n in values["distinguished"].items():
+            if category not in n_pairs or not Measure(category, "max", high=n_pairs[category]).allows(n):
+                return f"{statistic}, {category}: {n!r} of {n_pairs.get(category)} pairs: impossible"
+    return ""
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Lines of results/PAPER/TABLE.jsonl
+
+
+def as_lines(records):
+    """The lines of a file: of each configuration a header, then its runs; in the order of the records."""
+    lines, headers = [], set()
+    for record in records:
+        if record["id"] not in headers:
+            headers.add(record["id"])
+            lines.append(signed({"format": FORMAT, "id": record["id"], **{key: record[key] for key in HEADER}}))
+        lines.append(signed({key: value for key, value in record.items() if key not in (*HEADER, "sum")}))
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def from_lines(text):
+    """(records, problems): the runs of a file with what their header says. Damaged and foreign lines are named and left out."""
+    headers, records, problems, lines = {}, [], [], {}
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError):
+            problems.append(f"line {number}: not JSON")
+            continue
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            problems.append(f"line {number}: not a result of this project")
+        elif content.get("sum") != safe_checksum(content):
+            problems.append(f"line {number}: damaged: its checksum is wrong")
+        elif "config" in content:
+            headers[content.get("id")] = {key: content.get(key) for key in HEADER}
+        elif content.get("id") not in headers:
+            problems.append(f"line {number}: no header of its configuration stands before it")
+        else:
+            content = {key: value for key, value in content.items() if key != "sum"}
+            record = signed({"format": FORMAT, "id": content["id"], **headers[content["id"]], **content})
+            first = lines.setdefault((content["id"], content.get("seed"), content.get("fold")), number)
+            if problem := problem_of(record):
+                problems.append(f"line {number}: {problem}")
+            elif first != number:
+                problems.append(f"line {number}: line {first} is of the same run: remove one")
+            else:
+                records.append(record)
+    return records, problems
+
+
+def safe_checksum(content):
+    """The checksum, or None for content that cannot have one."""
+    try:
+        return checksum(content)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# What a result was made with
+
+
+def made_with(dataset, device, threads, gpu=None):
+    """On what data, with what programs, on what kind of machine. `dataset` has a name and a hash."""
+    return {
+        "dataset": {"name": dataset.name, "hash": dataset.hash},
+        "device": device,
+        "threads": threads,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("torch", "dgl", "numpy")},
+        },
+        "commit": git_commit(),
+        "host": describe_host(gpu),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def git_commit():
+    """The commit this code is at, with a + when files differ from it; None outside a git checkout."""
+
+    def git(*words):
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def describe_host(gpu=None):
+    """The kind of machine, not its name."""
+    cpu = platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        cpu = names[0] if names else cpu
+    return {"system": platform.system(), "cpu": cpu, "cores": os.cpu_count(), "gpu": gpu}

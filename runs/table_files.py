@@ -1,0 +1,200 @@
+"""The table files of configs/: one JSON file per table of a paper, with one line per row.
+
+    {"paper": "benchmarking_gnns", "main": "molecules", "seeds": [41, 95, 12, 35],
+     "shared": {"dataset": "ZINC", "net": {...}, "train": {...}},          keys that all rows have
+     "quick": {"data.limit": 8, "train.stop.epochs": 2},                   what QUICK=1 changes
+     "rows": {"GCN-L4": {"net": {"model": "GCN", "L": 4}}, ...}}            what differs, row by row
+
+`main` is the main file that runs the rows, `folds` how many folds one seed has (1), `grid` lists of values whose combinations are
+numbered in the order of the file. A row may have seeds of its own. A file of your own works the same way.
+"""
+
+import json
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from runs.errors import ConfigError, nearest
+from runs.identity import hash_of, identity, kind_of
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "configs"
+KEYS = {"paper": str, "main": str, "seeds": list, "folds": int, "shared": dict, "quick": dict, "rows": dict, "grid": dict}
+REQUIRED = ("main", "seeds", "rows")
+ROW_KEYS = {"seeds": list, "printed": str, "note": str}  # of a row, beside the keys of its configuration
+
+
+class Row:
+    """One row of a table file: its configuration (nested dictionaries), its seeds and the id of the paper's line it stands for."""
+
+    def __init__(self, table, name, content):
+        self.table, self.name = table, name
+        self.seeds = content.get("seeds", table.seeds)
+        self.printed = content.get("printed", name)
+        self.note = content.get("note")
+        own = {key: value for key, value in content.items() if key not in ROW_KEYS}
+        self.config = merged(table.shared, own)
+
+    def __str__(self):
+        return f"{self.table.name}/{self.name}"
+
+    def changed(self, changes):
+        """The configuration with changed keys, as {"data.limit": 8}."""
+        return with_changes(self.config, changes)
+
+    def id(self, changes=()):
+        """The identity's hash, by which results are found; with changes that of the changed configuration."""
+        return hash_of(identity(with_changes(self.config, dict(changes))))
+
+    def quick_changes(self):
+        """What QUICK=1 changes: of the keys that the table file lists those whose section the row has, and those of the data."""
+        return {
+            key: value
+            for key, value in self.table.quick.items()
+            if key.split(".")[0] in self.config or key.startswith("data.")
+        }
+
+
+class TableFile:
+    """One file: `name` is its stem, and `rows` are its rows by name, in the order of the file."""
+
+    def __init__(self, path):
+        self.path, self.name = path, path.stem
+        content = read_object(path)
+        check_keys(path, content, KEYS, REQUIRED)
+        self.paper, self.main = content.get("paper"), content["main"]
+        self.seeds, self.folds = content["seeds"], content.get("folds", 1)
+        self.shared, self.quick = content.get("shared", {}), content.get("quick", {})
+        self.grid = expand(content.get("grid", {}))
+        for name, row in content["rows"].items():
+            if not isinstance(row, dict):
+                raise ConfigError(f"{path}: row {name}: expected an object, found {type(row).__name__}")
+            check_keys(f"{path}: row {name}", {k: v for k, v in row.items() if k in ROW_KEYS}, ROW_KEYS)
+        self.rows = {name: Row(self, name, row) for name, row in content["rows"].items()}
+        for seeds in [self.seeds, *(row.seeds for row in self.rows.values())]:
+            check_seeds(path, seeds)
+
+    def row(self, name):
+        if name not in self.rows:
+            raise ConfigError(f"{name}: {self.path} has no such row.{nearest(name, self.rows)} It has {', '.join(self.rows)}")
+        return self.rows[name]
+
+
+def check_keys(place, content, kinds, required=()):
+    for key, value in content.items():
+        if key not in kinds:
+            raise ConfigError(f"{place}: {key}={value!r}: unknown key.{nearest(key, kinds)} Expected {', '.join(kinds)}")
+        if not isinstance(value, kinds[key]) or isinstance(value, bool):
+            raise ConfigError(f"{place}: {key}={value!r}: expected {kinds[key].__name__}")
+    if missing := [key for key in required if key not in content]:
+        raise ConfigError(f"{place}: {missing[0]} is missing. Expected {', '.join(required)}")
+
+
+def check_seeds(place, seeds):
+    if not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds) or len(set(seeds)) < len(seeds):
+        raise ConfigError(f"{place}: seeds={seeds}: expected different numbers >= 0")
+
+
+def read_object(path):
+    """The JSON object of a file; a key that stands twice in one object is refused."""
+
+    def unique(pairs):
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            names = [key for key, _ in pairs]
+            twice = next(key for key in names if names.count(key) > 1)
+            raise ConfigError(f"{path}: {twice!r} stands twice in one object: rename or remove one")
+        return content
+
+    try:
+        content = json.loads(Path(path).read_text(), object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not a JSON file: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected a JSON object, found {type(content).__name__}")
+    return content
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Configurations as nested dictionaries
+
+
+def merged(base, changes):
+    """A copy of `base` with the keys of `changes`. A section of another kind replaces that of `base`; else both are merged."""
+    result = dict(base)
+    for key, value in changes.items():
+        old = result.get(key)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        same = both and (kind_of(value) is None or kind_of(old) in (None, kind_of(value)))
+        result[key] = merged(old, value) if same else json.loads(json.dumps(value))
+    return result
+
+
+def with_changes(config, changes):
+    """A copy of a configuration with changed keys, given by their dotted names."""
+    for key, value in changes.items():
+        for part in reversed(key.split(".")):
+            value = {part: value}
+        config = merged(config, value)
+    return config
+
+
+def expand(grid):
+    """[{"net.L": 2, "train.batch_size": 32}, ...]: all combinations of the lists of a grid; the last key changes fastest."""
+    if not grid:
+        return []
+    for key, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise ConfigError(f"grid: {key}={values!r}: expected a list of values")
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Finding rows
+
+
+@cache
+def table_files():
+    """{name: table file} of all files in configs/PAPER/, sorted."""
+    files = {}
+    for path in sorted(FOLDER.glob("*/*.json")):
+        if path.stem in files:
+            raise ConfigError(f"{path}: {files[path.stem].path} has the same name: rename one")
+        files[path.stem] = TableFile(path)
+    return files
+
+
+def find_table(name):
+    """The table file of a name, `table2_ZINC` or `benchmarking_gnns/table2_ZINC`, or of a path to a file of your own."""
+    path = Path(name)
+    if path.suffix == ".json":
+        if not path.is_file():
+            raise ConfigError(f"{name}: no such file")
+        return TableFile(path)
+    files = table_files()
+    if path.name in files and str(files[path.name].path.with_suffix("")).endswith(f"/{name.strip('/')}"):
+        return files[path.name]
+    raise ConfigError(f"{name}: no such table.{nearest(path.name, files)} Known: {', '.join(files)}")
+
+
+def find_row(name, main=None):
+    """The row of a name: `table2_ZINC/GCN-L4`, `my_table.json/GCN-L4`, or `GCN-L4` where only one table (of this main) has it."""
+    if "/" in name:
+        table, _, row = name.rpartition("/")
+        if not row.endswith(".json"):
+            return find_table(table).row(row)
+    if name.endswith(".json"):
+        table = find_table(name)
+        if len(table.rows) > 1:
+            raise ConfigError(f"{name}: name one of its rows, as {name}/{next(iter(table.rows))}: {', '.join(table.rows)}")
+        return next(iter(table.rows.values()))
+    tables = [table for table in table_files().values() if main in (None, table.main)]
+    found = [table.rows[name] for table in tables if name in table.rows]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigError(f"{name}: several tables have this row: {', '.join(map(str, found))}")
+    names = {row: None for table in tables for row in table.rows} | {str(r): None for t in tables for r in t.rows.values()}
+    raise ConfigError(f"{name}: no such row.{nearest(name, names)} python -m tables.rows lists all rows")

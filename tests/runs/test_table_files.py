@@ -1,0 +1,125 @@
+"""Table files: rows by name, sections merged, grids numbered, mistakes named with what would be right."""
+
+import json
+
+import pytest
+
+from runs.errors import ConfigError
+from runs.table_files import TableFile, expand, find_row, find_table, merged, table_files, with_changes
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="mine.json"):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write
+
+
+MINE = {
+    "main": "CSL",
+    "seeds": [1, 2],
+    "shared": {"dataset": "CSL", "train": {"batch_size": 5, "schedule": {"kind": "plateau", "patience": 5}}},
+    "quick": {"data.limit": 8, "train.stop.epochs": 2},
+    "rows": {"A": {"net": {"model": "GCN", "L": 2}}, "B": {"seeds": [3], "train": {"schedule": {"kind": "constant"}}}},
+}
+
+
+def test_there_are_all_rows_of_two_papers():
+    """252 rows before there were table files."""
+    ours = [t for t in table_files().values() if t.paper in ("benchmarking_gnns", "brec")]
+    assert sum(len(table.rows) for table in ours) >= 252
+
+
+def test_a_row_is_what_is_shared_and_what_differs(write):
+    table = TableFile(write(MINE))
+    assert table.row("A").config["train"] == {"batch_size": 5, "schedule": {"kind": "plateau", "patience": 5}}
+    assert table.row("B").config["train"] == {"batch_size": 5, "schedule": {"kind": "constant"}}  # another kind replaces
+    assert table.row("A").seeds == [1, 2] and table.row("B").seeds == [3]
+    assert str(table.row("A")) == "mine/A"
+
+
+def test_quick_changes_only_sections_that_a_row_has(write):
+    table = TableFile(write({**MINE, "shared": {"dataset": "BREC"}, "rows": {"M": {"method": "3-WL"}}}))
+    assert table.row("M").quick_changes() == {"data.limit": 8}
+
+
+def test_merging_leaves_its_arguments_alone():
+    base, changes = {"a": {"b": 1}}, {"a": {"c": [2]}}
+    result = merged(base, changes)
+    result["a"]["c"].append(3)
+    assert (base, changes) == ({"a": {"b": 1}}, {"a": {"c": [2]}})
+    assert with_changes(base, {"a.b": 5, "x.y": 1}) == {"a": {"b": 5}, "x": {"y": 1}}
+
+
+def test_a_grid_is_numbered_in_the_order_of_the_file():
+    """The last key changes fastest."""
+    grid = expand({"net.L": [2, 4], "train.batch_size": [32, 128]})
+    assert grid == [
+        {"net.L": 2, "train.batch_size": 32},
+        {"net.L": 2, "train.batch_size": 128},
+        {"net.L": 4, "train.batch_size": 32},
+        {"net.L": 4, "train.batch_size": 128},
+    ]
+
+
+def test_rows_are_found_by_table_and_by_name_alone(write):
+    row = find_row("table2_ZINC/GCN-L4")
+    assert row is find_row("benchmarking_gnns/table2_ZINC/GCN-L4")
+    assert find_row("GCN-LapPE-L4", main="CSL") is find_row("table3/GCN-LapPE-L4")
+    path = write(MINE)
+    assert find_row(f"{path}/A").config["net"]["model"] == "GCN"
+    assert find_row(str(write({**MINE, "rows": {"A": {}}}, "one.json"))).name == "A"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("table2_ZINC/GCN-L5", "Did you mean GCN-L4"),
+        ("table2_ZNC/GCN-L4", "Did you mean table2_ZINC"),
+        ("GCN-L4", "several tables have this row: table2_"),
+        ("nothing-like-it", "python -m tables.rows lists all rows"),
+        ("nowhere.json/A", "nowhere.json: no such file"),
+    ],
+)
+def test_unknown_rows_are_refused_with_the_nearest(name, words):
+    with pytest.raises(ConfigError, match=words):
+        find_row(name)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[1]", "expected a JSON object"),
+        ("{", "not a JSON file"),
+        ('{"main": "CSL", "main": "TSP"}', "'main' stands twice"),
+        ({**MINE, "row": {}}, "row={}: unknown key. Did you mean rows"),
+        ({**MINE, "seeds": "41"}, "seeds='41': expected list"),
+        ({**MINE, "seeds": [1, 1]}, "expected different numbers"),
+        ({**MINE, "seeds": []}, "expected different numbers"),
+        ({**MINE, "seeds": [True]}, "expected different numbers"),
+        ({**MINE, "rows": {"A": 1}}, "row A: expected an object"),
+        ({**MINE, "rows": {"A": {"seeds": 1}}}, "seeds=1: expected list"),
+        ({**MINE, "grid": {"net.L": 4}}, "net.L=4: expected a list"),
+        ({"main": "CSL", "rows": {}}, "seeds is missing"),
+        ("[" * 100000, "not a JSON file"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(write, content, words):
+    with pytest.raises(ConfigError) as error:
+        TableFile(write(content))
+    assert words in str(error.value) and "mine.json" in str(error.value).replace("grid", "mine.json grid")
+
+
+def test_a_row_that_stands_twice_is_refused(write):
+    text = json.dumps(MINE).replace('"B":', '"A":')
+    with pytest.raises(ConfigError, match="'A' stands twice"):
+        TableFile(write(text))
+
+
+def test_a_table_is_found_by_its_paper_too():
+    assert find_table("table3") is find_table("benchmarking_gnns/table3")
+    with pytest.raises(ConfigError, match="no such table"):
+        find_table("brec/table3")
