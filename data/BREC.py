@@ -14,7 +14,7 @@ import torch
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
-from data.dataset import ROOT, GraphDataset
+from data.dataset import ROOT, Declared, GraphDataset
 from data.download import RawFile, find, reading
 from data.errors import DataError, StoreError
 from data.readers.graph6 import decode
@@ -67,6 +67,7 @@ class BREC(GraphDataset):
     name = "BREC"
     version = 1
     licence = "MIT (GraphPKU/BREC)"
+    declared = Declared(None, None, "graph", 16)
     parameters = {"files": [kind.file for kind in KINDS]}  # noqa: RUF012 - read only
     raw_files = tuple(RawFile(f"BREC/{kind.file}.npy", tuple(url.format(kind.file) for url in URLS)) for kind in KINDS)
     # Deviation: Table 1 prints 10 to 198 nodes and 800 different graphs; in the published files the smallest have 7 nodes, and two
@@ -121,8 +122,12 @@ class BREC(GraphDataset):
 
     def __getitem__(self, i):
         index = self._index(i)
-        kind = KINDS[self.store.rows("graph.part", 2 * index)]
+        kind = self.kind_of(index)
         return Pair(index, self.store.graph(2 * index), self.store.graph(2 * index + 1), kind.category, kind.name)
+
+    def kind_of(self, index):
+        """Which of the seven kinds pair `index` of the benchmark is of."""
+        return KINDS[self.store.rows("graph.part", 2 * index)]
 
     def _index(self, i):
         if not 0 <= i < len(self):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from data.dataset import DataConfig, GraphDataset
+from data.dataset import DataConfig, Declared, GraphDataset, numbers
 from data.download import RawFile, find, present, sha256_of
 from data.draw import draw_neighbourhood
 from data.errors import REMEDY, DataError, StoreError
@@ -165,6 +165,7 @@ class COLLAB(GraphDataset):
     version = 1
     licence = "ODC-BY"
     raw_files = (ZIP,)
+    declared = Declared(numbers("node", 128), numbers("edge", 2), "edge", 1)
     # year and weight in the order of A.4 and Table 5; a linear map follows, so the order is of no consequence
     parameters = {"years": YEARS, "edge_feat": ["year", "weight"]}  # noqa: RUF012 - read only
     folds = (0,)
@@ -236,11 +237,11 @@ class OwnCOLLAB(COLLAB):
     raw_files = (ZIP._replace(urls=()),)
     counts = {}  # noqa: RUF012 - read only
 
-    def __init__(self, config=None, pos_enc_dim=0):
+    def __init__(self, config=None, needs=None):
         self.config = config or DataConfig()
         # another file is another dataset
         self.parameters = self.parameters | {"raw": raw_hash(self.raw_place())}
-        super().__init__(config, pos_enc_dim)
+        super().__init__(config, needs)
 
     def raw_place(self):
         return raw_place(self.config, download=False)

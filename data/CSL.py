@@ -9,7 +9,7 @@ CSL-published has the copies and the folds that were published, CSL has its own.
 
 import numpy as np
 
-from data.dataset import GraphDataset
+from data.dataset import Declared, GraphDataset
 from data.download import RawFile, find, read_npz, reading
 from data.errors import DataError, StoreError
 from data.splits import PARTS, read_folds, stratified_folds
@@ -35,6 +35,7 @@ class CSL(GraphDataset):
     version = 1
     licence = "generated here; none"
     n_classes = 10
+    declared = Declared(None, None, "graph", 10, n_folds=5)
     parameters = {  # noqa: RUF012 - read only
         "n_nodes": 41,
         "skips": [2, 3, 4, 5, 6, 9, 11, 12, 13, 16],

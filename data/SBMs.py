@@ -8,7 +8,7 @@ of PATTERN is of an earlier version.
 
 import numpy as np
 
-from data.dataset import GraphDataset
+from data.dataset import Declared, GraphDataset, categories
 from data.download import find, reading
 from data.draw import draw_communities
 from data.errors import DataError, StoreError
@@ -82,6 +82,7 @@ class PATTERN(SBMDataset):
     name = "PATTERN"
     version = 2  # 1: patterns of 20 nodes
     n_classes = 2
+    declared = Declared(categories("node", 3), None, "node", 2)
     n_node_types = 3
     moments = {"nodes": (118.8, 21.2), "edges": (6082.0, 2100.0)}  # noqa: RUF012 - read only; with the patterns of this seed
     parameters = {  # noqa: RUF012
@@ -131,6 +132,7 @@ class CLUSTER(SBMDataset):
     name = "CLUSTER"
     version = 1
     n_classes = 6
+    declared = Declared(categories("node", 7), None, "node", 6)
     n_node_types = 7
     moments = {"nodes": (117.0, 21.2), "edges": (4290.0, 1500.0)}  # noqa: RUF012 - read only
     parameters = {  # noqa: RUF012

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data.dataset import GraphDataset
+from data.dataset import Declared, GraphDataset, numbers
 from data.download import find, reading
 from data.draw import draw_tour
 from data.errors import REMEDY, DataError, StoreError
@@ -128,6 +128,7 @@ class TSP(GraphDataset):
     generated = True
     licence = "generated here"
     n_classes = 2
+    declared = Declared(numbers("node", 2), numbers("edge", 1), "edge", 2)
     draw = draw_tour
     parameters = {  # noqa: RUF012 - read only
         "graphs": {"train": 10_000, "val": 1_000, "test": 1_000},
@@ -140,8 +141,8 @@ class TSP(GraphDataset):
         "effort": {"iterations_per_city": 100},
     }
 
-    def __init__(self, config=None, pos_enc_dim=0):
-        super().__init__(config, pos_enc_dim)
+    def __init__(self, config=None, needs=None):
+        super().__init__(config, needs)
         # here, not in build: that may be killed as soon as its store is there
         shutil.rmtree(unfinished(self.store.path), ignore_errors=True)
 

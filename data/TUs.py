@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data.dataset import GraphDataset
+from data.dataset import Declared, GraphDataset, numbers
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
 from data.splits import PARTS, read_folds, stratified_folds
@@ -29,6 +29,10 @@ TABLE_5 = {
     "PROTEINS": (1113, 2, 29, 39.06, 72.82),
 }
 PAPER_SPLITS = "-paper-splits"
+DECLARED = {
+    name: Declared(numbers("node", n_features), None, "graph", n_classes, n_folds=10)
+    for name, (_, n_classes, n_features, _, _) in TABLE_5.items()
+}
 MOST_LABELS = 10_000  # numbers from the smallest to the largest node label
 
 
@@ -37,7 +41,7 @@ class TUDataset(GraphDataset):
 
     version = 1
 
-    def __init__(self, name, config=None, pos_enc_dim=0):
+    def __init__(self, name, config=None, needs=None):
         self.name, self.paper_splits = name, name.endswith(PAPER_SPLITS)
         self.table_name = name.removesuffix(PAPER_SPLITS)
         self.file_name = FILES.get(self.table_name, self.table_name)
@@ -52,7 +56,7 @@ class TUDataset(GraphDataset):
                 RawFile(f"splits/benchmarking-gnns/TUs/{n}.index", (INDEX_URL.format(n),)) for n in names
             ]
         self.parameters = {"file": self.file_name, **folds}
-        super().__init__(config, pos_enc_dim)
+        super().__init__(config, needs)
 
     @property
     def n_classes(self):
@@ -99,7 +103,7 @@ class TUDatasets(dict):
         super().__init__({name: self[name] for name in names})
 
     def __missing__(self, name):
-        return lambda config=None, pos_enc_dim=0: TUDataset(name, config, pos_enc_dim)
+        return lambda config=None, needs=None: TUDataset(name, config, needs)
 
     def __contains__(self, name):
         return re.fullmatch(r"[\w-]+", name) is not None

@@ -7,43 +7,41 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
 from data.draw import draw_graph
 from data.errors import DataError
 from data.folds import GraphFold
+from data.section import NO_IDENTITY, Section
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
-from data.transforms.laplacian import with_laplacian_encoding
+from data.transforms import with_transforms
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-class DataConfig(BaseModel):
+class DataConfig(Section):
     """Where data is read from and kept."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
     store_dir: str = Key(
         os.environ.get("GNN_STORES") or str(ROOT / "stores"),
         description="folder of the packed datasets, built when missing (environment variable GNN_STORES)",
-        json_schema_extra={"identity": False},
+        json_schema_extra=NO_IDENTITY,
     )
     data_dir: str | None = Key(
         os.environ.get("GNN_DATA") or None,  # set to nothing: not set
         description="folder with raw files of yours, looked at first (environment variable GNN_DATA)",
-        json_schema_extra={"identity": False},
+        json_schema_extra=NO_IDENTITY,
     )
     raw_dir: str = Key(
-        str(ROOT / "raw"), description="folder of downloaded raw files", json_schema_extra={"identity": False}
+        str(ROOT / "raw"), description="folder of downloaded raw files", json_schema_extra=NO_IDENTITY
     )
-    offline: bool = Key(False, description="never download", json_schema_extra={"identity": False})
+    offline: bool = Key(False, description="never download", json_schema_extra=NO_IDENTITY)
     workers: int | None = Key(
         None,
         gt=0,
         description="processes that build a dataset; all cores when not given",
-        json_schema_extra={"identity": False},
+        json_schema_extra=NO_IDENTITY,
     )
     limit: int | None = Key(
         None, gt=0, description="use only so many graphs of each part, for a first try; not the paper's row any more"
@@ -51,12 +49,34 @@ class DataConfig(BaseModel):
 
 
 class Features(NamedTuple):
-    """What a net must know of its input: the field of the node and edge features (None: there are none) and the number of
-    eigenvectors each node carries."""
+    """What a net must know of its input: the field of the node and edge features (None: there are none)."""
 
     node: Field | None
     edge: Field | None
-    pos_enc_dim: int
+
+
+class Declared(NamedTuple):
+    """A dataset as a net sees it: features, the level of the prediction, the number of outputs, the number of folds."""
+
+    node: Field | None
+    edge: Field | None
+    level: str
+    n_out: int
+    n_folds: int = 1
+
+    @property
+    def features(self):
+        return Features(self.node, self.edge)
+
+
+def categories(level, n_types):
+    """The field of a categorical feature."""
+    return Field(level, "feat", "int64", n_types=n_types)
+
+
+def numbers(level, dim):
+    """The field of a feature of `dim` numbers."""
+    return Field(level, "feat", "float32", (dim,))
 
 
 class GraphDataset:
@@ -64,6 +84,9 @@ class GraphDataset:
 
     `stands_for` names the dataset of a paper whose printed numbers this one is compared with, and says in one line why it may
     be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not put beside the paper's numbers.
+
+    `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it. `needs` are the
+    transforms to compute, {name: parameters} (data/transforms).
 
     With config.limit only so many graphs of each part are used: a generated dataset (`generated`) makes no others, another
     is read completely and subsampled.
@@ -75,9 +98,10 @@ class GraphDataset:
     stands_for: tuple[str, str] | None = None
     generated = False
     licence = "not stated"
+    declared: Declared | None = None
     draw = draw_graph  # graph i on matplotlib axes
 
-    def __init__(self, config=None, pos_enc_dim=0):
+    def __init__(self, config=None, needs=None):
         self.config = config = config or DataConfig()
         if self.generated and config.limit:
             self.parameters = self.parameters | {"limit": config.limit}
@@ -86,8 +110,7 @@ class GraphDataset:
         path = Path(config.store_dir).expanduser() / f"{self.name}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
-        if pos_enc_dim:
-            self.store = with_laplacian_encoding(self.store, pos_enc_dim, config.workers)
+        self.store = with_transforms(self.store, needs, config.workers)
 
     def build(self, path):
         """Write the packed store at `path`."""
@@ -99,8 +122,7 @@ class GraphDataset:
     @property
     def features(self):
         fields = self.store.fields
-        encoding = fields.get("node.pos_enc")
-        return Features(fields.get("node.feat"), fields.get("edge.feat"), encoding.shape[0] if encoding else 0)
+        return Features(fields.get("node.feat"), fields.get("edge.feat"))
 
     @property
     def folds(self):

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from data.dataset import GraphDataset
+from data.dataset import Declared, GraphDataset, categories
 from data.download import RawFile, find, present, read_npz, reading
 from data.draw import draw_molecule
 from data.errors import DataError, StoreError
@@ -48,6 +48,7 @@ class Molecules(GraphDataset):
     version = 1
     draw = draw_molecule
     n_atoms, n_bonds = 28, 4
+    declared = Declared(categories("node", 28), categories("edge", 4), "graph", 1)
     sizes: dict  # graphs of each part
 
     @property
@@ -293,10 +294,10 @@ class SmilesZINC(Molecules):
     sizes = {"train": 220010, "val": 24445, "test": 5000}  # noqa: RUF012
     generated = True  # with a limit only so many molecules are read
 
-    def __init__(self, config=None, pos_enc_dim=0):
+    def __init__(self, config=None, needs=None):
         if config is not None and config.limit:
             self.sizes = {part: min(n, config.limit) for part, n in self.sizes.items()}
-        super().__init__(config, pos_enc_dim)
+        super().__init__(config, needs)
 
     def molecules(self):
         path, properties = (find(file, self.config) for file in self.raw_files)

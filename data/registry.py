@@ -10,7 +10,7 @@ from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, 
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
 from data.TSP import DATASETS as TSP_DATASETS
-from data.TUs import TABLE_5, TUDatasets
+from data.TUs import DECLARED, TABLE_5, TUDatasets
 
 DATASETS = (
     {
@@ -43,6 +43,11 @@ DATASETS = (
     | dict(TUDatasets())
 )
 NAMES = ", ".join(DATASETS)
+
+
+def declared(name):
+    """What a net must know of a dataset before the data is there."""
+    return DECLARED.get(name) or DATASETS[name].declared
 
 
 def open_dataset(name, config):

@@ -16,7 +16,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from data.dataset import GraphDataset
+from data.dataset import Declared, GraphDataset, numbers
 from data.download import RawFile, find
 from data.draw import draw_over_image, draw_superpixels
 from data.errors import REMEDY, DataError, StoreError
@@ -269,6 +269,7 @@ class MNIST(Superpixels):
     name = "MNIST"
     n_channels = 1
     mean_nodes = 70.57
+    declared = Declared(numbers("node", 3), numbers("edge", 1), "graph", 10)
     licence = "not stated in the files; CC BY-SA 3.0 according to the documentation of Keras"
     parameters = {  # noqa: RUF012 - read only
         "n_train": 60000,
@@ -307,6 +308,7 @@ class CIFAR10(Superpixels):
     name = "CIFAR10"
     n_channels = 3
     mean_nodes = 117.63
+    declared = Declared(numbers("node", 5), numbers("edge", 1), "graph", 10)
     parameters = {  # noqa: RUF012 - read only
         "n_train": 50000,
         "n_test": 10000,

@@ -12,9 +12,9 @@ class MLPReadout(nn.Module):
     Deviation: the text prints two layers, y = P ReLU(Q h); the printed parameter counts need these three.
     """
 
-    def __init__(self, in_dim, out_dim, n_halvings=2):
+    def __init__(self, in_dim, out_dim, shares=(0.5, 0.25)):
         super().__init__()
-        widths = [in_dim // 2**i for i in range(n_halvings + 1)]
+        widths = [in_dim, *(int(share * in_dim) for share in shares)]
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.out = nn.Linear(widths[-1], out_dim)
 

@@ -1,6 +1,10 @@
 """One net per model. `NETS` is the plain dictionary of names; to add a model, write its file and add a line here."""
 
 import process  # noqa: F401 - before torch is loaded
+
+# isort: split
+import torch
+
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
 from nets.gcn_net import GCNNet
@@ -30,9 +34,21 @@ NETS = {
 }
 
 
-def build_net(config, features, task):
-    """The net that `config` describes, for a dataset with these `features` and a task with a level and a number of outputs."""
-    return NETS[config.model](config, features, task)
+class NetError(ValueError):
+    """A net that cannot be built for this dataset: the message says which key to change."""
+
+
+def build_net(config, features, task, seed=None):
+    """The net that `config` describes, for a dataset with these `features` and a task with a level and a number of outputs.
+
+    With a seed the first weights are a function of it alone.
+    """
+    if seed is not None:
+        torch.manual_seed(seed)
+    try:
+        return NETS[config.model](config, features, task)
+    except ValueError as error:
+        raise NetError(str(error)) from error
 
 
 def count_parameters(net):

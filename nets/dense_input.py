@@ -74,8 +74,8 @@ class DenseInput(nn.Module):
         h^0_{ij,d+2:d+d_e+1}    = edge features of i -> j            (edge_feat: the -E models)
 
     Categorical features are one-hot, continuous ones stand as they are. A_ij is the number of edges from i to j, and a pair with
-    several edges has the sum of their features; a self-loop stands on the diagonal of A. Laplacian eigenvectors are further
-    node features. A dataset without node features (CSL) gives every node the same number, config.node_constant, and the
+    several edges has the sum of their features; a self-loop stands on the diagonal of A. Encodings are further node
+    features. A dataset without node features (CSL) gives every node the same number, config.node_constant, and the
     eigenvectors take its place: its printed counts have d = 1 without and d = 20 with 20 of them.
 
     With `adjacency` = sym_norm the first channel is D^-1/2 A D^-1/2 (D: in-degrees) instead of A, as in the original program.
@@ -85,16 +85,11 @@ class DenseInput(nn.Module):
         super().__init__()
         if config.edge_feat and features.edge is None:
             raise ValueError("net.edge_feat=True, but the dataset has no edge features: set it to false")
-        if config.n_eigenvectors and features.pos_enc_dim != config.n_eigenvectors:
-            raise ValueError(
-                f"net.pos_enc_dim={config.pos_enc_dim}, but the dataset carries {features.pos_enc_dim} eigenvectors a node: "
-                "open the dataset with the same pos_enc_dim"
-            )
         self.node, self.edge = features.node, features.edge if config.edge_feat else None
-        self.pos_enc, self.adjacency = config.pos_enc, config.adjacency
-        self.constant = self.node is None and self.pos_enc == "none"
+        self.encodings, self.adjacency = config.encodings, config.adjacency
+        self.constant = self.node is None and not self.encodings
         self.node_constant = config.node_constant
-        d = self.constant + config.n_eigenvectors + (_width(self.node) if self.node else 0)
+        d = self.constant + sum(encoding.k for encoding in self.encodings) + (_width(self.node) if self.node else 0)
         self.dim = 1 + d + (_width(self.edge) if self.edge else 0)
 
     def forward(self, g, dtype):
@@ -119,13 +114,7 @@ class DenseInput(nn.Module):
             parts.append(_numbers(self.node, g.ndata["feat"], dtype))
         if self.constant:
             parts.append(torch.full((g.num_nodes(), 1), self.node_constant, dtype=dtype, device=g.device))
-        if self.pos_enc != "none":
-            p = g.ndata["pos_enc"].to(dtype)
-            if self.pos_enc == "abs":
-                p = p.abs()
-            elif self.pos_enc == "rand_sign" and self.training:
-                p = p * (torch.randint(0, 2, (p.shape[1],), device=p.device) * 2 - 1)
-            parts.append(p)
+        parts += [encoding.read(g, self.training).to(dtype) for encoding in self.encodings]
         return torch.cat(parts, 1)
 
 

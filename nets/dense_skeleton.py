@@ -13,8 +13,10 @@ from pydantic import Field
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from data.section import NO_IDENTITY
 from layers.dense import dropout
 from nets.dense_input import DenseInput
+from nets.encodings import AnyNumbers
 from nets.skeleton import EncodedConfig
 
 # What one more piece costs, in pairs of nodes (measured): fewer pieces mean more padding.
@@ -33,16 +35,12 @@ class DenseConfig(EncodedConfig):
     adjacency: Literal["plain", "sym_norm"] = Field(
         "plain", description="first channel of the input: A of eq. (37), or D^-1/2 A D^-1/2 as in the original program"
     )
-    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs"] = Field(
-        "none",
-        description="Laplacian eigenvectors: none, as they are, signs flipped at random in training, absolute values",
-    )
-    pos_enc_dim: int = Field(0, ge=0, description="number of eigenvectors; 0 without positional encoding")
+    encodings: list[AnyNumbers] = Field([], description="encodings that become further node features")
     memory_budget: float = Field(
         2.0,
         gt=0,
         description="GiB for the dense tensors of a batch; a larger batch is computed in pieces, with the same result",
-        json_schema_extra={"identity": False},
+        json_schema_extra=NO_IDENTITY,
     )
 
     @property
@@ -77,11 +75,11 @@ class DenseNet(nn.Module):
         self.config, self.level = config, task.level
         self.input = DenseInput(features, config)
         widths = [self.input.dim] + [config.hidden_dim] * config.L
-        self.layers = nn.ModuleList(self.make_layer(config, a, b) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(self.make_layer(config, i, *pair) for i, pair in enumerate(pairwise(widths)))
         self.head = self.make_head(config, task, widths)
         self.numbers_per_pair = self.count_numbers_per_pair(config, widths)
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
 
     def make_head(self, config, task, widths):

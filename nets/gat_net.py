@@ -8,36 +8,27 @@ from layers.gat_layer import EdgeFeatGATLayer, EdgeReprGATLayer, GATLayer, Isotr
 from nets.gatedgcn_net import EdgeConfig, EdgeVariantsNet
 
 LAYERS = {
-    "dgl": GATLayer,
+    "attention": GATLayer,
     "isotropic": IsotropicGATLayer,
-    "edgefeat": EdgeFeatGATLayer,
-    "edgereprfeat": EdgeReprGATLayer,
+    "edge_features": EdgeFeatGATLayer,
+    "edge_representations": EdgeReprGATLayer,
 }
 
 
 class GATNet(EdgeVariantsNet):
-    """The last layer has one head of width out_dim, the others n_heads of width hidden_dim: the printed counts of edgereprfeat
+    """The last layer has one head as wide as the n_heads of width hidden_dim of the others together: the printed counts of edge_representations
     say so, and those of the other variants allow it."""
 
     class Config(EdgeConfig):
         model: Literal["GAT"] = Field("GAT", description="which net")
         hidden_dim: int = Field(gt=0, description="width of one head; the layers are n_heads times as wide")
         n_heads: int = Field(8, gt=0, description="number of heads of all layers but the last, which has one")
-        layer_type: Literal["dgl", "isotropic", "edgefeat", "edgereprfeat"] = Field(
-            "dgl",
-            description="dgl: eq. (62)-(63), the default; isotropic: (61) without attention; edgefeat: as dgl with another "
-            "slope and start, in a net that holds an unread edge embedding, as a printed count does; edgereprfeat: (64)-(67) with "
+        layer_type: Literal["attention", "isotropic", "edge_features", "edge_representations"] = Field(
+            "attention",
+            description="attention: eq. (62)-(63), the default; isotropic: (61) without attention; edge_features: as attention with another "
+            "slope and start, in a net that holds an unread edge embedding, as a printed count does; edge_representations: (64)-(67) with "
             "edge representations",
         )
-
-        @property
-        def version(self):
-            return 1 if self.layer_type == "dgl" else 2  # 1 of the others: slope 0.2, larger first weights
-
-    def __init__(self, config, features, task):
-        self.heads_of_layers = iter([config.n_heads] * (config.L - 1) + [1])  # make_layer takes one a layer
-        super().__init__(config, features, task)
-        del self.heads_of_layers
 
     @staticmethod
     def width(config):
@@ -45,13 +36,13 @@ class GATNet(EdgeVariantsNet):
 
     @staticmethod
     def counts_edge_embedding(config):
-        return config.layer_type != "dgl"
+        return config.layer_type != "attention"
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         return LAYERS[config.layer_type](
             in_dim,
             out_dim,
-            next(self.heads_of_layers),
+            config.n_heads if i < config.L - 1 else 1,
             config.dropout,
             config.batch_norm,
             config.residual,

@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 
 from layers import ops
 from layers.gatedgcn_layer import EdgeFeatGatedGCNLayer, GatedGCNLayer, IsotropicGatedGCNLayer
-from nets.embedding import EdgeEmbedding
+from nets.inputs import EdgeEmbedding
 from nets.skeleton import GCNConfig, MessagePassingNet
 
-LAYERS = {"isotropic": IsotropicGatedGCNLayer, "edgefeat": EdgeFeatGatedGCNLayer, "edgereprfeat": GatedGCNLayer}
+LAYERS = {"isotropic": IsotropicGatedGCNLayer, "edge_features": EdgeFeatGatedGCNLayer, "edge_representations": GatedGCNLayer}
 
 
 class EdgeConfig(GCNConfig):
@@ -20,15 +20,15 @@ class EdgeConfig(GCNConfig):
 
     @model_validator(mode="after")
     def _edge_features_are_read(self):
-        if self.edge_feat and self.layer_type != "edgereprfeat":
+        if self.edge_feat and self.layer_type != "edge_representations":
             raise ValueError(
-                f"edge_feat=True with layer_type={self.layer_type!r}: only the layers of edgereprfeat read edge features"
+                f"edge_feat=True with layer_type={self.layer_type!r}: only the layers of edge_representations read edge features"
             )
         return self
 
 
 class EdgeVariantsNet(MessagePassingNet):
-    """What GatedGCN and GAT share: with layer_type edgereprfeat the layers keep edge representations.
+    """What GatedGCN and GAT share: with layer_type edge_representations the layers keep edge representations.
 
     Deviation: the printed counts of the other variants hold an input embedding of the edges too (`counts_edge_embedding`),
     though their equations have none. It is made, and influences nothing.
@@ -42,7 +42,7 @@ class EdgeVariantsNet(MessagePassingNet):
 
     @staticmethod
     def has_edges(config):
-        return config.layer_type == "edgereprfeat"
+        return config.layer_type == "edge_representations"
 
     @staticmethod
     def counts_edge_embedding(config):
@@ -56,11 +56,11 @@ class EdgeVariantsNet(MessagePassingNet):
 class GatedGCNNet(EdgeVariantsNet):
     class Config(EdgeConfig):
         model: Literal["GatedGCN"] = Field("GatedGCN", description="which net")
-        layer_type: Literal["isotropic", "edgefeat", "edgereprfeat"] = Field(
-            "edgereprfeat",
+        layer_type: Literal["isotropic", "edge_features", "edge_representations"] = Field(
+            "edge_representations",
             description="eq. (55) without gates, (56)-(57) gates from the nodes, (58)-(60) gates from edge representations",
         )
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         layer = LAYERS[config.layer_type]
         return layer(in_dim, out_dim, config.dropout, config.batch_norm, config.residual, config.graph_norm)

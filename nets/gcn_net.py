@@ -12,5 +12,5 @@ class GCNNet(MessagePassingNet):
     class Config(GCNConfig):
         model: Literal["GCN"] = Field("GCN", description="which net")
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         return GCNLayer(in_dim, out_dim, config.dropout, config.batch_norm, config.residual, config.graph_norm)

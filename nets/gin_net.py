@@ -9,13 +9,13 @@ from layers.gin_layer import GINLayer
 from nets.heads import HEADS
 from nets.skeleton import GCNConfig, MessagePassingNet
 
-# Width halvings in the prediction from one layer: the printed counts need a linear map for graphs and nodes, and two linear
+# Hidden widths of the prediction from one layer: the printed counts need a linear map for graphs and nodes, and two linear
 # maps with a ReLU between for edges (TSP).
-N_HALVINGS = {"graph": 0, "node": 0, "edge": 1}
+SHARES = {"graph": (), "node": (), "edge": (0.5,)}
 
 
 class GINNet(MessagePassingNet):
-    r"""y = Σ_ℓ P^ℓ(h^ℓ), ℓ = 0 … L: one head for the input embedding and one for each layer, and the sum of what they say.
+    r"""y = Σ_ℓ P^ℓ(h^ℓ), ℓ = 0 … L: one head for the input embedding and one per layer; their outputs are summed.
 
     Deviation: the printed count of COLLAB needs what the other nets have, one MLP after the last layer
     (jumping_knowledge=False).
@@ -23,22 +23,22 @@ class GINNet(MessagePassingNet):
 
     class Config(GCNConfig):
         model: Literal["GIN"] = Field("GIN", description="which net")
-        neighbor_aggr_GIN: Literal["sum", "mean", "max"] = Field(
+        aggregator: Literal["sum", "mean", "max"] = Field(
             "sum", description="how neighbours are aggregated, eq. (28)"
         )
-        n_mlp_GIN: int = Field(2, gt=0, description="number of linear maps in a layer, eq. (27)")
-        learn_eps_GIN: bool = Field(True, description="whether ε is learned, eq. (28); 0 otherwise")
+        n_mlp: int = Field(2, gt=0, description="number of linear maps in a layer, eq. (27)")
+        learn_eps: bool = Field(True, description="whether ε is learned, eq. (28); 0 otherwise")
         jumping_knowledge: bool = Field(
             True, description="predict from the features of all layers, B.1.3; otherwise from those of the last"
         )
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         return GINLayer(
             in_dim,
             out_dim,
-            config.neighbor_aggr_GIN,
-            config.n_mlp_GIN,
-            config.learn_eps_GIN,
+            config.aggregator,
+            config.n_mlp,
+            config.learn_eps,
             config.dropout,
             config.batch_norm,
             config.residual,
@@ -46,15 +46,16 @@ class GINNet(MessagePassingNet):
         )
 
     def make_head(self, config, task):
+        self.jumping_knowledge = config.jumping_knowledge
         if not config.jumping_knowledge:
             return super().make_head(config, task)
-        widths = [config.hidden_dim] * config.L + [config.out_dim]
+        level = task.level
         return nn.ModuleList(
-            HEADS[task.level](dim, task.n_out, config.readout, N_HALVINGS[task.level]) for dim in widths
+            HEADS[level](config.hidden_dim, task.n_out, config.head, SHARES[level]) for _ in range(config.L + 1)
         )
 
     def forward(self, g, *pairs):
-        if not isinstance(self.head, nn.ModuleList):
+        if not self.jumping_knowledge:
             return super().forward(g, *pairs)
         h = self.embedding(g)
         y = self.head[0](g, h, *pairs)

@@ -11,10 +11,10 @@ from nets.skeleton import GCNConfig, MessagePassingNet
 class GraphSageNet(MessagePassingNet):
     class Config(GCNConfig):
         model: Literal["GraphSage"] = Field("GraphSage", description="which net")
-        sage_aggregator: Literal["mean", "maxpool", "lstm"] = Field(
+        aggregator: Literal["mean", "maxpool", "lstm"] = Field(
             "maxpool", description="how neighbours are aggregated, eq. (14), (16), (17)"
         )
-        layer_type: Literal["isotropic", "edgefeat", "edgereprfeat"] = Field(
+        layer_type: Literal["isotropic", "edge_features", "edge_representations"] = Field(
             "isotropic",
             description="no edge features, gates from the ends of an edge, edge representations, eq. (68)-(72)",
         )
@@ -29,22 +29,22 @@ class GraphSageNet(MessagePassingNet):
 
         @model_validator(mode="after")
         def _edges_need_their_layer(self):
-            if self.layer_type != "isotropic" and self.sage_aggregator != "maxpool":
+            if self.layer_type != "isotropic" and self.aggregator != "maxpool":
                 raise ValueError(
-                    f"layer_type={self.layer_type!r} with sage_aggregator={self.sage_aggregator!r}: "
+                    f"layer_type={self.layer_type!r} with aggregator={self.aggregator!r}: "
                     "the layers with edge features, eq. (69)-(72), exist with maxpool only"
                 )
-            if self.edge_feat and self.layer_type != "edgereprfeat":
+            if self.edge_feat and self.layer_type != "edge_representations":
                 raise ValueError(
-                    f"edge_feat=True with layer_type={self.layer_type!r}: edge features are read with edgereprfeat only"
+                    f"edge_feat=True with layer_type={self.layer_type!r}: edge features are read with edge_representations only"
                 )
             return self
 
     @staticmethod
     def has_edges(config):
-        return config.layer_type == "edgereprfeat"
+        return config.layer_type == "edge_representations"
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         options = {
             "dropout": config.dropout,
             "batch_norm": config.batch_norm,
@@ -53,6 +53,6 @@ class GraphSageNet(MessagePassingNet):
             "form": config.form,
         }
         if config.layer_type == "isotropic":
-            return GraphSageLayer(in_dim, out_dim, config.sage_aggregator, **options)
-        layer = GraphSageEdgeFeatLayer if config.layer_type == "edgefeat" else GraphSageEdgeReprLayer
+            return GraphSageLayer(in_dim, out_dim, config.aggregator, **options)
+        layer = GraphSageEdgeFeatLayer if config.layer_type == "edge_features" else GraphSageEdgeReprLayer
         return layer(in_dim, out_dim, **options)

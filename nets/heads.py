@@ -1,44 +1,57 @@
-"""What turns the node representations of the last layer into predictions, B.1.3: one head for each level of task.
+"""What turns the node representations of the last layer into predictions, B.1.3: one head for each level of task."""
 
-`n_halvings` is how often the head's MLP halves its width; 0 is a single linear layer.
-"""
+from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import nn
 
+from data.section import Section
 from layers.mlp_readout import MLPReadout
 
 
-def pool_nodes(g, h, readout):
-    """Node representations h (N, d) of a batch -> one vector a graph (B, d), eq. (31); a graph without nodes gets zero."""
+class Head(Section):
+    """The head of a net: pooling and an MLP."""
+
+    pool: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
+    mlp: list[float] | None = Field(
+        None, description="widths of the hidden layers of the prediction MLP as shares of its input, as [0.5,0.25]; null: the net's own"
+    )
+
+    def shares(self, own=(0.5, 0.25)):
+        return own if self.mlp is None else self.mlp
+
+
+def pool_nodes(g, h, pool):
+    """Node representations h (N, d) of a batch -> one vector per graph (B, d), eq. (31); a graph without nodes gets zero."""
     sizes = g.batch_num_nodes()
     graph_of_node = torch.repeat_interleave(torch.arange(len(sizes), device=h.device), sizes, output_size=len(h))
     total = h.new_zeros(len(sizes), h.shape[1])
-    if readout == "max":
+    if pool == "max":
         index = graph_of_node[:, None].expand_as(h)
         return total.scatter_reduce(0, index, h, "amax", include_self=False)
     total = total.index_add(0, graph_of_node, h)
-    return total / sizes.clamp(min=1)[:, None] if readout == "mean" else total
+    return total / sizes.clamp(min=1)[:, None] if pool == "mean" else total
 
 
 class GraphHead(nn.Module):
     """Pool the nodes of each graph, then predict, eq. (31)-(33). h (N, d) -> (B, n_out)."""
 
-    def __init__(self, dim, n_out, readout, n_halvings=2):
+    def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
-        self.readout = readout
-        self.mlp = MLPReadout(dim, n_out, n_halvings)
+        self.pool = head.pool
+        self.mlp = MLPReadout(dim, n_out, head.shares(own))
 
     def forward(self, g, h):
-        return self.mlp(pool_nodes(g, h, self.readout))
+        return self.mlp(pool_nodes(g, h, self.pool))
 
 
 class NodeHead(nn.Module):
     """Predict for each node, eq. (34). h (N, d) -> (N, n_out)."""
 
-    def __init__(self, dim, n_out, readout=None, n_halvings=2):
+    def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
-        self.mlp = MLPReadout(dim, n_out, n_halvings)
+        self.mlp = MLPReadout(dim, n_out, head.shares(own))
 
     def forward(self, g, h):
         return self.mlp(h)
@@ -50,9 +63,9 @@ class EdgeHead(nn.Module):
     `pairs` (src, dst) asks for these pairs of nodes instead of the edges of the graph: link prediction.
     """
 
-    def __init__(self, dim, n_out, readout=None, n_halvings=2):
+    def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
-        self.mlp = MLPReadout(2 * dim, n_out, n_halvings)
+        self.mlp = MLPReadout(2 * dim, n_out, head.shares(own))
 
     def forward(self, g, h, pairs=None):
         src, dst = g.edges() if pairs is None else pairs

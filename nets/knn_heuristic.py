@@ -1,13 +1,13 @@
 """The k-nearest-neighbour heuristic of TSP (A.3): an edge is on the tour if it leads to one of a city's k nearest others."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from dgl import ops
-from pydantic import BaseModel, Field
+from pydantic import Field
 from torch import nn
 
-from nets.skeleton import STRICT
+from nets.skeleton import AnyNetConfig
 
 
 class KNNHeuristic(nn.Module):
@@ -16,12 +16,9 @@ class KNNHeuristic(nn.Module):
     Distances are the dataset's edge feature (E, 1). Neighbours that are equally near count as one: all or none is predicted.
     """
 
-    class Config(BaseModel):
-        model_config = STRICT
-
+    class Config(AnyNetConfig):
         model: Literal["kNN"] = Field("kNN", description="which net")
         k: int = Field(2, gt=0, description="number of nearest neighbours")
-        n_eigenvectors: ClassVar[int] = 0
 
     def __init__(self, config, features, task):
         super().__init__()

@@ -1,29 +1,26 @@
 """Matrix factorisation, the baseline of COLLAB (A.4): a learned vector for each node of the one graph, no messages."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from torch import nn
 
-from nets.heads import HEADS
-from nets.skeleton import STRICT
+from nets.heads import HEADS, Head
+from nets.skeleton import AnyNetConfig
 
 
 class MatrixFactorisationNet(nn.Module):
     """Score of edge j -> i from Concat(x_j, x_i), where x_i is node i's own parameter vector."""
 
-    class Config(BaseModel):
-        model_config = STRICT
-
+    class Config(AnyNetConfig):
         model: Literal["MF"] = Field("MF", description="which net")
         hidden_dim: int = Field(256, gt=0, description="length of a node's vector")
         num_embs: int = Field(gt=0, description="number of vectors: at least the nodes of the graph")
-        n_eigenvectors: ClassVar[int] = 0
 
     def __init__(self, config, features, task):
         super().__init__()
         self.x = nn.Embedding(config.num_embs, config.hidden_dim)
-        self.head = HEADS[task.level](config.hidden_dim, task.n_out, readout="mean")
+        self.head = HEADS[task.level](config.hidden_dim, task.n_out, Head())
 
     def forward(self, g, *pairs):
         n = g.num_nodes()

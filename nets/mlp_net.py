@@ -18,11 +18,16 @@ class MLPNet(MessagePassingNet):
         model: Literal["MLP"] = Field("MLP", description="which net")
 
     def __init__(self, config, features, task):
-        self.input_is_a_layer = features.node is not None and features.node.n_types is None
-        super().__init__(config.model_copy(update={"L": config.L - self.input_is_a_layer}), features, task)
+        super().__init__(config, features, task)
+        self.input_is_a_layer = self.n_layers(config, features) < config.L
         self.dropout = nn.Dropout(config.dropout)
 
-    def make_layer(self, config, in_dim, out_dim):
+    @staticmethod
+    def n_layers(config, features):
+        continuous = features.node is not None and features.node.n_types is None
+        return config.L - continuous
+
+    def make_layer(self, config, i, in_dim, out_dim):
         return MLPLayer(in_dim, out_dim, config.dropout)
 
     def propagate(self, g, h):

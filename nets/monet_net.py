@@ -11,8 +11,8 @@ from nets.skeleton import GCNConfig, MessagePassingNet
 class MoNetNet(MessagePassingNet):
     class Config(GCNConfig):
         model: Literal["MoNet"] = Field("MoNet", description="which net")
-        kernel: int = Field(3, gt=0, description="number K of Gaussian kernels, eq. (21)")
-        pseudo_dim_MoNet: int = Field(2, gt=0, description="number of pseudo coordinates of an edge, eq. (23)")
+        n_kernels: int = Field(3, gt=0, description="number K of Gaussian kernels, eq. (21)")
+        pseudo_dim: int = Field(2, gt=0, description="number of pseudo coordinates of an edge, eq. (23)")
         form: Literal["program", "text"] = Field(
             "program",
             description="bias after the residual connection and (deg + 1)^-1/2, as in the program that made the tables, or bias "
@@ -20,12 +20,12 @@ class MoNetNet(MessagePassingNet):
         )
         version: ClassVar[int] = 2  # 1: form="text" alone, with another start of U
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         return MoNetLayer(
             in_dim,
             out_dim,
-            config.kernel,
-            config.pseudo_dim_MoNet,
+            config.n_kernels,
+            config.pseudo_dim,
             config.dropout,
             config.batch_norm,
             config.residual,

@@ -38,7 +38,7 @@ class PPGNNet(DenseNet):
         for layer in self.layers:
             layer.max_pairs = config.memory_budget * 2**30 / (4 * self.numbers_per_pair)
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         return PPGNLayer(in_dim, out_dim, config.depth_of_mlp)
 
     def make_head(self, config, task, widths):

@@ -17,7 +17,7 @@ class RingGNNNet(DenseNet):
             0.02, description="start value of w_2, eq. (43); in the original program 0.5 / (average number of nodes)"
         )
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         # the program sums over the other index at nodes and edges: of the transposed product the first factor is the last
         biased = "all" if config.form == "text" else "last" if self.level == "graph" else "first"
         return RingLayer(in_dim, out_dim, config.radius, config.w2_init, config.layer_norm, config.residual, biased)

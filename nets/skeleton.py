@@ -3,43 +3,43 @@
 A net is this skeleton plus one line that makes its layers; nets with another shape override `propagate` or `forward`.
 """
 
-from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import nn
 
-from nets.embedding import EIGENVECTOR_ENCODINGS, EdgeEmbedding, InputEmbedding
-from nets.heads import HEADS
+from data.section import Section
+from nets.encodings import AnyEncoding, needs_of
+from nets.heads import HEADS, Head
+from nets.inputs import EdgeEmbedding, InputEmbedding
 
-STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
+class AnyNetConfig(Section):
+    """What the configuration of any net says: which net it is, and what it needs of the data."""
 
-class EncodedConfig(BaseModel):
-    """What any net with a positional encoding has: the two keys agree, and the dataset can ask for the eigenvectors."""
-
-    model_config = STRICT
-
-    # what a net of this configuration computes: raised when that changes, so that results made before do not count any more
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 1  # raised when what the net computes changes: results of before then no longer count
 
     model: str = Field(description="which net")
-    pos_enc: str
-    pos_enc_dim: int
+
+    @property
+    def needs(self):
+        """{transform: its parameters}: what the dataset must compute for this net."""
+        return {}
+
+
+class EncodedConfig(AnyNetConfig):
+    """A net with positional or structural encodings."""
+
+    encodings: list[AnyEncoding] = Field([], description="positional and structural encodings of the nodes")
 
     @model_validator(mode="after")
-    def _encoding_has_a_size(self):
-        if (self.pos_enc == "none") != (self.pos_enc_dim == 0):
-            raise ValueError(
-                f"pos_enc={self.pos_enc!r} with pos_enc_dim={self.pos_enc_dim}: "
-                "pos_enc_dim must be 0 without positional encoding and positive with one"
-            )
+    def _needs_agree(self):
+        needs_of(self.encodings)
         return self
 
     @property
-    def n_eigenvectors(self):
-        """How many eigenvectors a node the dataset must carry."""
-        return self.pos_enc_dim if self.pos_enc in EIGENVECTOR_ENCODINGS else 0
+    def needs(self):
+        return needs_of(self.encodings)
 
 
 class NetConfig(EncodedConfig):
@@ -47,19 +47,9 @@ class NetConfig(EncodedConfig):
 
     L: int = Field(gt=0, description="number of layers")
     hidden_dim: int = Field(gt=0, description="width of the layers")
-    out_dim: int = Field(gt=0, description="width of the last layer's output")
-    readout: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
     in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
     dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
-    pos_enc: Literal["none", "eigvecs", "rand_sign", "abs", "node_index", "rand_node_index", "rand_walk"] = Field(
-        "none",
-        description="positional encoding, section D: none; Laplacian eigenvectors as they are, with signs flipped at random in "
-        "training, or as absolute values; the node's number in its graph, as it is or drawn anew for each batch in training; "
-        "return probabilities of random walks (BREC only)",
-    )
-    pos_enc_dim: int = Field(
-        0, ge=0, description="number of eigenvectors, of node numbers, or of steps; 0 without positional encoding"
-    )
+    head: Head = Head()
 
 
 class GCNConfig(NetConfig):
@@ -84,8 +74,7 @@ class MessagePassingNet(nn.Module):
         width = self.width(config)
         self.embedding = InputEmbedding(features, config, width)
         self.edge_embedding = EdgeEmbedding(features, config, width) if self.has_edges(config) else None
-        widths = [width] * config.L + [config.out_dim]
-        self.layers = nn.ModuleList(self.make_layer(config, a, b) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(self.make_layer(config, i, width, width) for i in range(self.n_layers(config, features)))
         if self.edge_embedding is not None:
             self.layers[-1].update_edges = False  # no head reads the edges
         self.head = self.make_head(config, task)
@@ -96,15 +85,20 @@ class MessagePassingNet(nn.Module):
         return config.hidden_dim
 
     @staticmethod
+    def n_layers(config, features):
+        return config.L
+
+    @staticmethod
     def has_edges(config):
         """Whether the layers update a representation of each edge."""
         return False
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
+        """Layer i."""
         raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
 
     def make_head(self, config, task):
-        return HEADS[task.level](config.out_dim, task.n_out, config.readout)
+        return HEADS[task.level](self.width(config), task.n_out, config.head)
 
     def propagate(self, g, h):
         if self.edge_embedding is None:

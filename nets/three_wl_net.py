@@ -19,7 +19,7 @@ class ThreeWLGNNNet(DenseNet):
             description="how an edge is predicted: one MLP over all layers, eq. (53)-(54), or a linear map of each layer, summed",
         )
 
-    def make_layer(self, config, in_dim, out_dim):
+    def make_layer(self, config, i, in_dim, out_dim):
         return ThreeWLLayer(in_dim, out_dim, config.depth_of_mlp, config.layer_norm, config.residual, config.form)
 
     def make_head(self, config, task, widths):

@@ -31,7 +31,7 @@ def csl(store_dir):
     from data.CSL import CSL
     from data.dataset import DataConfig
 
-    return CSL(DataConfig(store_dir=store_dir), pos_enc_dim=20)
+    return CSL(DataConfig(store_dir=store_dir), needs={"laplacian": {"k": 20}})
 
 
 @pytest.fixture(scope="session")

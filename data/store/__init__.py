@@ -7,7 +7,7 @@
     STORE/edge.src.npy, node.in_degree.npy   the edges (below)
     STORE/free.split.fold0.train.npy     level free: not tied to single graphs; the splits and what `add_array` was given
     STORE/checksums.npy                  CRC-32 of every 64 KiB block of every array file
-    STORE/derived/pos_enc-<key>/         arrays computed from the store (`Packed.derive`), laid out the same way
+    STORE/derived/laplacian-<key>/       arrays computed from the store (`Packed.derive`), laid out the same way
 
 Edges are sorted by destination (stable: ties stay in the order given) and every edge-level array with them. So the
 sources and the in-degrees say everything, and the CSC form of a batch, the one DGL aggregates with, is one cumsum away.

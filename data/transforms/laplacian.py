@@ -3,8 +3,6 @@
 They are computed once for a dataset and cached beside its store, keyed by the dataset's hash and the number of eigenvectors.
 """
 
-from functools import partial
-
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
@@ -73,21 +71,3 @@ def _smallest_nonzero(A, degree, k):
         operator, k, which="LA", v0=start, tol=1e-6, ncv=min(n_nodes, max(4 * k, 20))
     )
     return vectors[:, np.argsort(-values)]
-
-
-def _encode(store, k, i):
-    return laplacian_eigenvectors(len(store.rows("node.in_degree", i)), *store.edges(i), k)
-
-
-def with_laplacian_encoding(store, k, workers=1):
-    """The same store with the node field `pos_enc`, (N, k), from the cache or computed under a progress bar."""
-    return store.derive(
-        "pos_enc",
-        level="node",
-        dtype="float32",
-        shape=(k,),
-        parameters={"kind": "laplacian", "k": k, "version": VERSION},
-        compute=partial(_encode, store, k),
-        description="Laplacian eigenvectors",
-        workers=workers,
-    )

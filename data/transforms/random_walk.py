@@ -2,6 +2,8 @@
 
 import numpy as np
 
+VERSION = 1
+
 
 def random_walk_returns(n_nodes, src, dst, k):
     """(n_nodes, k) float32: the probability that a random walk that starts at a node is back there after 1, 2, … k steps.

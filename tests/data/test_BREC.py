@@ -77,7 +77,7 @@ def test_pairs_of_all_kinds_of_arrays(small):
     for i in (-1, 400):
         with pytest.raises(IndexError, match=rf"pair {i}: expected 0 to 399"):
             dataset[i]
-    assert dataset.features == (None, None, 0) and dataset.folds == []
+    assert dataset.features == (None, None) and dataset.folds == []
 
 
 def test_a_limit_gives_the_first_pairs_of_every_part(small):

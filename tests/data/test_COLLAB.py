@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from data.catalogue import CATALOGUE
 from data.COLLAB import COLLAB, YEARS, OwnCOLLAB
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
@@ -108,9 +107,8 @@ def test_no_edge_of_validation_or_test_carries_messages(dataset, raw_dir):
     assert again > 10  # the pair alone may be: colleagues of old publish again
 
 
-def test_features_are_the_catalogues(dataset):
-    entry = CATALOGUE["COLLAB"]
-    assert dataset.features == entry.features()
+def test_features_are_the_declared_ones(dataset):
+    assert dataset.features == dataset.declared.features
     assert dataset.folds == (0,) and dataset.fold(0).name == "split"
     with pytest.raises(ValueError, match="fold=1: COLLAB-own has the fold 0 only"):
         dataset.fold(1)

@@ -89,8 +89,8 @@ def test_the_dataset_never_changes_silently(csl, tmp_path):
 
 def test_positions_separate_the_classes(csl):
     batch, labels = csl.store.batch([0, 20, 149])
-    assert batch.ndata["pos_enc"].shape == (3 * 41, 20) and labels.tolist() == [0, 1, 9]
-    assert csl.features.pos_enc_dim == 20 and csl.features.node is None
+    assert batch.ndata["laplacian"].shape == (3 * 41, 20) and labels.tolist() == [0, 1, 9]
+    assert csl.features.node is None
 
 
 # The published graphs and folds

@@ -1,15 +1,15 @@
-"""Names lead to datasets, and a dataset has the features that the catalogue promises to the nets."""
+"""Names lead to datasets, and a dataset has the features that it declares to the nets."""
 
 import pytest
 
-from data.catalogue import CATALOGUE
 from data.dataset import DataConfig
 from data.errors import DataError
-from data.registry import DATASETS, open_dataset
+from data.registry import DATASETS, declared, open_dataset
+from runs.table_files import table_files
 
 
 def same_features(dataset, name):
-    entry = CATALOGUE[name]
+    entry = declared(name)
     for ours, promised in ((dataset.features.node, entry.node), (dataset.features.edge, entry.edge)):
         assert (ours is None) == (promised is None)
         if ours is not None:
@@ -31,15 +31,18 @@ def test_real_datasets(real_data, store_dir, name):
     same_features(open_dataset(name, config), name.split("-")[0])
 
 
-def test_every_dataset_of_the_catalogue_is_there():
-    assert set(CATALOGUE) <= set(DATASETS)
+def test_every_dataset_of_a_table_is_there_and_declared():
+    """Nets of all rows can be built without data, and a table's number of folds is that of its datasets."""
+    for table in table_files().values():
+        for row in table.rows.values():
+            assert declared(row.config["dataset"]).n_folds == table.folds, str(row)
 
 
 def test_a_dataset_that_stands_for_another_says_why():
     standing = {name: dataset.stands_for for name, dataset in DATASETS.items() if getattr(dataset, "stands_for", None)}
     assert {"ZINC-rebuilt", "CSL-published"} <= set(standing) and "ZINC-redrawn" not in standing
     for name, (paper, reason) in standing.items():
-        assert paper in CATALOGUE and paper != name and reason and "\n" not in reason
+        assert declared(paper) and paper != name and reason and "\n" not in reason
 
 
 def test_names():

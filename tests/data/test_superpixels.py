@@ -164,19 +164,14 @@ def test_one_node_has_no_edges_and_equal_centres_have_weight_1():
     assert (src.tolist(), dst.tolist(), weight.tolist()) == ([0, 1], [1, 0], [1, 1])
 
 
-def test_a_graph_has_the_features_that_the_catalogue_promises():
-    from data.catalogue import CATALOGUE
-
-    for name, dataset, shape, options in (
-        ("MNIST", MNIST, (28, 28), SLIC_MNIST),
-        ("CIFAR10", CIFAR10, (32, 32, 3), SLIC_CIFAR10),
-    ):
+def test_a_graph_has_the_features_that_the_dataset_declares():
+    for dataset, shape, options in ((MNIST, (28, 28), SLIC_MNIST), (CIFAR10, (32, 32, 3), SLIC_CIFAR10)):
         feat, src, dst, weight = superpixel_graph(blobs(shape), k=8, **options)
         assert feat.dtype == weight.dtype == np.float32 and weight.shape == (len(src), 1)
-        assert feat.shape[1:] == CATALOGUE[name].node.shape and weight.shape[1:] == CATALOGUE[name].edge.shape
+        assert feat.shape[1:] == dataset.declared.node.shape and weight.shape[1:] == dataset.declared.edge.shape
         assert feat.min() >= 0 and feat.max() <= 1 and weight.min() > 0 and weight.max() <= 1
         assert (np.bincount(src) == 8).all() and (src != dst).all()
-        assert dataset.n_classes == CATALOGUE[name].n_out
+        assert dataset.n_classes == dataset.declared.n_out
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -53,6 +53,6 @@ def test_in_gcn_it_stands_before_batch_normalisation(batch_norm_too):
 @pytest.mark.parametrize("model", ["GCN", "GraphSage", "MoNet", "GIN"])
 def test_the_config_switches_it_on_in_every_layer(model):
     for graph_norm in (False, True):
-        config = NETS[model].Config(L=2, hidden_dim=4, out_dim=4, graph_norm=graph_norm)
-        net = build_net(config, Features(None, None, 0), GraphClassification(2))
+        config = NETS[model].Config(L=2, hidden_dim=4, graph_norm=graph_norm)
+        net = build_net(config, Features(None, None), GraphClassification(2))
         assert [layer.graph_norm for layer in net.layers] == [graph_norm] * 2

@@ -1,9 +1,9 @@
-"""Small random batches with the features of any dataset of the catalogue."""
+"""Small random batches with the features of any dataset."""
 
 import dgl
 import torch
 
-from data.catalogue import CATALOGUE
+from data.registry import declared
 
 
 def random_feature(field, n):
@@ -14,7 +14,7 @@ def random_feature(field, n):
 
 def random_batch(dataset, sizes=(5, 7, 6), n_eigenvectors=0, dtype=torch.float32):
     """A batch of symmetric random graphs, int32 and sorted by destination like those of a store, and labels for the task."""
-    entry = CATALOGUE[dataset]
+    entry = declared(dataset)
     graphs = []
     for n in sizes:
         upper = torch.triu(torch.rand(n, n) < 0.6, diagonal=1)
@@ -26,7 +26,7 @@ def random_batch(dataset, sizes=(5, 7, 6), n_eigenvectors=0, dtype=torch.float32
             x = random_feature(field, n)
             data["feat"] = x.to(dtype) if x.is_floating_point() else x
     if n_eigenvectors:
-        g.ndata["pos_enc"] = torch.randn(g.num_nodes(), n_eigenvectors, dtype=dtype)
+        g.ndata["laplacian"] = torch.randn(g.num_nodes(), n_eigenvectors, dtype=dtype)
     n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": g.num_edges()}[entry.level]
     y = torch.randn(n_items, 1, dtype=dtype) if entry.n_out == 1 else torch.randint(0, entry.n_out, (n_items,))
     return g, y

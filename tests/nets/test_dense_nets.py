@@ -11,6 +11,7 @@ from data.CSL import skip_link_edges
 from data.dataset import Features
 from data.store import Field
 from nets.dense_input import DenseInput
+from nets.encodings import LapPE
 from nets.dense_skeleton import n_pairs, similar_sizes
 from nets.gcn_net import GCNNet
 from nets.ppgn_net import PPGNNet
@@ -20,9 +21,9 @@ from train.tasks import EdgeClassification, GraphClassification, NodeClassificat
 
 NETS = {"RingGNN": RingGNNNet, "3WLGNN": ThreeWLGNNNet}
 TASKS = {"graph": GraphClassification(3), "node": NodeClassification(3), "edge": EdgeClassification()}
-TYPES = Features(Field("node", "feat", "int64", n_types=3), Field("edge", "feat", "int64", n_types=2), 2)
-FLOATS = Features(Field("node", "feat", "float32", (3,)), Field("edge", "feat", "float32", (2,)), 2)
-NOTHING = Features(None, None, 0)
+TYPES = Features(Field("node", "feat", "int64", n_types=3), Field("edge", "feat", "int64", n_types=2))
+FLOATS = Features(Field("node", "feat", "float32", (3,)), Field("edge", "feat", "float32", (2,)))
+NOTHING = Features(None, None)
 
 
 def net_of(model, level="graph", features=TYPES, dtype=torch.float64, **options):
@@ -44,7 +45,7 @@ def random_graph(n, n_edges, seed=0, features=TYPES):
             frame["feat"] = torch.randint(field.n_types, (rows,), generator=rng)
         elif field is not None:
             frame["feat"] = torch.randn(rows, *field.shape, generator=rng)
-    g.ndata["pos_enc"] = torch.randn(n, 2, generator=rng)
+    g.ndata["laplacian"] = torch.randn(n, 2, generator=rng)
     return g
 
 
@@ -82,16 +83,16 @@ def input_by_loop(g, features, config):
         elif degree[i] and degree[j]:
             A[i, j] += 1 / (degree[i] * degree[j]) ** 0.5
     channel(A)
-    if features.node is None and config.pos_enc == "none":
+    if features.node is None and not config.encodings:
         channel(torch.eye(n) * (config.form == "text"))
     elif features.node is not None:
         feat = g.ndata["feat"]
         for c in range(features.node.n_types or features.node.shape[0]):
             channel(torch.diag((feat == c).float() if features.node.n_types else feat[:, c]))
-    if config.pos_enc != "none":
-        for c in range(config.pos_enc_dim):
-            p = g.ndata["pos_enc"][:, c]
-            channel(torch.diag(p.abs() if config.pos_enc == "abs" else p))
+    for encoding in config.encodings:
+        for c in range(encoding.k):
+            p = g.ndata["laplacian"][:, c]
+            channel(torch.diag(p.abs() if encoding.signs == "abs" else p))
     if config.edge_feat:
         feat = g.edata["feat"]
         for c in range(features.edge.n_types or features.edge.shape[0]):
@@ -106,11 +107,10 @@ def input_by_loop(g, features, config):
 @pytest.mark.parametrize(("adjacency", "form"), [("plain", "text"), ("sym_norm", "program")])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"edge_feat": True}, {"pos_enc": "eigvecs", "pos_enc_dim": 2}, {"pos_enc": "abs", "pos_enc_dim": 2}],
+    [{}, {"edge_feat": True}, {"encodings": [LapPE(k=2)]}, {"encodings": [LapPE(k=2, signs="abs")]}],
     ids=str,
 )
 def test_the_input_tensor_is_that_of_the_equations(features, adjacency, form, options):
-    features = features._replace(pos_enc_dim=2)
     if features.edge is None:
         options = options | {"edge_feat": False}
     config = RingGNNNet.Config(L=1, hidden_dim=1, adjacency=adjacency, form=form, **options)
@@ -138,25 +138,23 @@ def test_duplicate_edges_are_counted_and_self_loops_stand_on_the_diagonal():
 
 
 def test_signs_flip_in_training_only_and_together_for_the_whole_batch():
-    config = RingGNNNet.Config(L=1, hidden_dim=1, pos_enc="rand_sign", pos_enc_dim=2)
-    make, seen = DenseInput(NOTHING._replace(pos_enc_dim=2), config), set()
+    config = RingGNNNet.Config(L=1, hidden_dim=1, encodings=[LapPE(k=2, signs="flip")])
+    make, seen = DenseInput(NOTHING, config), set()
     g = dgl.batch(some_graphs())
     for _ in range(30):
-        signs = make(g, torch.float64).node / g.ndata["pos_enc"]
+        signs = make(g, torch.float64).node / g.ndata["laplacian"]
         assert (signs == signs[0]).all() and (signs.abs() == 1).all()
         seen.add(tuple(signs[0].tolist()))
     assert len(seen) == 4
     make.eval()
-    assert torch.equal(make(g, torch.float32).node, g.ndata["pos_enc"])
+    assert torch.equal(make(g, torch.float32).node, g.ndata["laplacian"])
 
 
 def test_missing_inputs_are_errors(model):
-    with pytest.raises(ValueError, match="pos_enc_dim=5, but the dataset carries 2"):
-        net_of(model, pos_enc="abs", pos_enc_dim=5)
     with pytest.raises(ValueError, match="no edge features"):
         net_of(model, features=NOTHING, edge_feat=True)
-    with pytest.raises(ValueError, match="pos_enc_dim must be 0"):
-        NETS[model].Config(L=1, hidden_dim=2, pos_enc_dim=3)
+    with pytest.raises(ValueError, match="NodeIndex"):
+        NETS[model].Config(L=1, hidden_dim=2, encodings=[{"kind": "NodeIndex", "n": 3}])
 
 
 # Heads, for one graph, from the tensors of the layers
@@ -395,7 +393,7 @@ PAIRS = {"one hexagon or two triangles": (cycles(6), joined(cycles(3, 3))), "ski
 def test_both_separate_what_message_passing_cannot(pair, adjacency, model):
     a, b = PAIRS[pair]
     torch.manual_seed(0)
-    gcn = GCNNet(GCNNet.Config(L=4, hidden_dim=16, out_dim=16), NOTHING, TASKS["graph"]).double().eval()
+    gcn = GCNNet(GCNNet.Config(L=4, hidden_dim=16), NOTHING, TASKS["graph"]).double().eval()
     torch.testing.assert_close(gcn(a), gcn(b), rtol=0, atol=1e-12)
     net = (
         NETS[model](NETS[model].Config(L=3, hidden_dim=16, adjacency=adjacency), NOTHING, TASKS["graph"])

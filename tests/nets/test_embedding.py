@@ -9,20 +9,21 @@ import torch
 from data.dataset import Features
 from data.store import Field
 from nets import NETS, build_net
-from nets.embedding import InputEmbedding, NodeIndexEncoding
+from nets.encodings import NodeIndex
+from nets.inputs import InputEmbedding
 from train.tasks import GraphClassification
 
 NODE_TYPES = Field("node", "feat", "int64", n_types=3)
-INDEX_KINDS = ["node_index", "rand_node_index"]
+ORDERS = ["stored", "random"]
 
 
 def batch_of(*sizes):
     return dgl.batch([dgl.graph(([], []), num_nodes=n) for n in sizes])
 
 
-def encoding(n_indices, kind):
-    """An encoding whose vector for number k is (k,), so that the numbers can be read off."""
-    encoding = NodeIndexEncoding(n_indices, 1, kind)
+def encoding(n_indices, order):
+    """An encoding whose vector for index k is (k,), so that the indices can be read off."""
+    encoding = NodeIndex(n=n_indices, order=order).build(1)
     with torch.no_grad():
         encoding.table.weight.copy_(torch.arange(n_indices)[:, None])
     return encoding
@@ -32,14 +33,14 @@ def numbers(encoding, g):
     return encoding(g).flatten().int().tolist()
 
 
-@pytest.mark.parametrize("kind", INDEX_KINDS)
-def test_nodes_are_numbered_in_each_graph_anew(kind):
-    assert numbers(encoding(4, kind).eval(), batch_of(3, 1, 0, 4)) == [0, 1, 2, 0, 0, 1, 2, 3]
-    assert numbers(encoding(4, "node_index").train(), batch_of(3, 1, 0, 4)) == [0, 1, 2, 0, 0, 1, 2, 3]
+@pytest.mark.parametrize("order", ORDERS)
+def test_nodes_are_numbered_in_each_graph_anew(order):
+    assert numbers(encoding(4, order).eval(), batch_of(3, 1, 0, 4)) == [0, 1, 2, 0, 0, 1, 2, 3]
+    assert numbers(encoding(4, "stored").train(), batch_of(3, 1, 0, 4)) == [0, 1, 2, 0, 0, 1, 2, 3]
 
 
 def test_in_training_random_numbers_are_a_permutation_in_each_graph_and_change():
-    random = encoding(20, "rand_node_index").train()
+    random = encoding(20, "random").train()
     seen = [numbers(random, batch_of(20, 2, 20)) for _ in range(5)]
     for drawn in seen:
         assert sorted(drawn[:20]) == sorted(drawn[22:]) == list(range(20)) and sorted(drawn[20:22]) == [0, 1]
@@ -48,7 +49,7 @@ def test_in_training_random_numbers_are_a_permutation_in_each_graph_and_change()
 
 def test_all_permutations_are_equally_likely():
     torch.manual_seed(0)
-    random = encoding(3, "rand_node_index").train()
+    random = encoding(3, "random").train()
     drawn = numbers(random, batch_of(*[3] * 6000))
     counts = dict.fromkeys(itertools.permutations(range(3)), 0)
     for i in range(0, len(drawn), 3):
@@ -56,12 +57,12 @@ def test_all_permutations_are_equally_likely():
     assert all(abs(n - 1000) < 5 * 1000**0.5 for n in counts.values())  # five standard deviations and more
 
 
-@pytest.mark.parametrize("kind", INDEX_KINDS)
-def test_a_graph_larger_than_the_table_is_an_error_that_says_what_to_do(kind):
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_graph_larger_than_the_table_is_an_error_that_says_what_to_do(order):
     with pytest.raises(
-        ValueError, match=r"a graph has 5 nodes, but net.pos_enc_dim=4 .* set net.pos_enc_dim to 5 or more"
+        ValueError, match=r"NodeIndex has n=4, but a graph has 5 nodes: set n to 5 or more"
     ):
-        encoding(4, kind)(batch_of(2, 5))
+        encoding(4, order)(batch_of(2, 5))
 
 
 # Table 7: dataset, width, node types, numbers in the table, and by how much the printed count grows
@@ -73,34 +74,30 @@ TABLE_7 = [
 ]
 
 
-@pytest.mark.parametrize("kind", INDEX_KINDS)
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("dataset", "dim", "n_types", "n_indices", "more"), TABLE_7)
-def test_the_counts_of_table_7_grow_by_the_table_of_numbers(dataset, dim, n_types, n_indices, more, kind):
+def test_the_counts_of_table_7_grow_by_the_table_of_numbers(dataset, dim, n_types, n_indices, more, order):
     def size(**keys):
-        config = NETS["GCN"].Config(L=1, hidden_dim=dim, out_dim=dim, **keys)
+        config = NETS["GCN"].Config(L=1, hidden_dim=dim, **keys)
         node = None if n_types is None else Field("node", "feat", "int64", n_types=n_types)
-        return sum(p.numel() for p in InputEmbedding(Features(node, None, 0), config, dim).parameters())
+        return sum(p.numel() for p in InputEmbedding(Features(node, None), config, dim).parameters())
 
-    assert size(pos_enc=kind, pos_enc_dim=n_indices) - size() == more
+    assert size(encodings=[NodeIndex(n=n_indices, order=order)]) - size() == more
 
 
 def test_the_encoding_is_added_to_the_node_features():
-    config = NETS["GCN"].Config(L=1, hidden_dim=4, out_dim=4, pos_enc="node_index", pos_enc_dim=3)
-    embedding = InputEmbedding(Features(NODE_TYPES, None, 0), config, 4)
+    config = NETS["GCN"].Config(L=1, hidden_dim=4, encodings=[NodeIndex(n=3)])
+    embedding = InputEmbedding(Features(NODE_TYPES, None), config, 4)
     g = batch_of(2, 3)
     g.ndata["feat"] = torch.tensor([2, 0, 1, 1, 2])
-    expected = embedding.node.weight[g.ndata["feat"]] + embedding.pos_enc.table.weight[[0, 1, 0, 1, 2]]
+    expected = embedding.node.weight[g.ndata["feat"]] + embedding.encodings[0].table.weight[[0, 1, 0, 1, 2]]
     assert torch.equal(embedding(g), expected)
     assert set(g.ndata) == {"feat"}
 
 
-@pytest.mark.parametrize("kind", INDEX_KINDS)
-def test_numbers_need_no_eigenvectors_and_eigenvectors_are_asked_of_the_dataset(kind):
-    keys = {"L": 1, "hidden_dim": 4, "out_dim": 4}
-    config = NETS["GCN"].Config(**keys, pos_enc=kind, pos_enc_dim=7)
-    assert config.n_eigenvectors == 0 == NETS["GCN"].Config(**keys).n_eigenvectors
-    assert NETS["GCN"].Config(**keys, pos_enc="abs", pos_enc_dim=7).n_eigenvectors == 7
-    net = build_net(config, Features(None, None, 0), GraphClassification(2))
+@pytest.mark.parametrize("order", ORDERS)
+def test_indices_need_no_transform(order):
+    config = NETS["GCN"].Config(L=1, hidden_dim=4, encodings=[NodeIndex(n=7, order=order)])
+    assert config.needs == {}
+    net = build_net(config, Features(None, None), GraphClassification(2))
     assert net(batch_of(7, 3)).shape == (2, 2)
-    with pytest.raises(ValueError, match="pos_enc_dim must be 0"):
-        NETS["GCN"].Config(**keys, pos_enc=kind)

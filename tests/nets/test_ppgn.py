@@ -22,7 +22,7 @@ from tests.nets import brec
 def make(seed=0, n_out=5, **keys):
     torch.manual_seed(seed)
     config = PPGNNet.Config(**{"L": 3, "hidden_dim": 4, "depth_of_mlp": 2, **keys})
-    return build_net(config, Features(None, None, 0), SimpleNamespace(level="graph", n_out=n_out)).double()
+    return build_net(config, Features(None, None), SimpleNamespace(level="graph", n_out=n_out)).double()
 
 
 def graphs(*sizes, seed=0):

@@ -7,7 +7,8 @@ import pytest
 from data import parallel
 from data.CSL import CSL
 from data.dataset import DataConfig
-from data.transforms.laplacian import DENSE_UP_TO, laplacian_eigenvectors, with_laplacian_encoding
+from data.transforms import with_transforms
+from data.transforms.laplacian import DENSE_UP_TO, laplacian_eigenvectors
 
 
 def edges_of(graph):
@@ -99,13 +100,13 @@ def test_encodings_do_not_depend_on_who_computes_them(tmp_path, monkeypatch):
     for name, patience, workers in (("alone", 1e9, 1), ("handed over", -1, 2)):
         monkeypatch.setattr(parallel, "PATIENCE", patience)
         store = CSL(DataConfig(store_dir=str(tmp_path / name))).store
-        encodings.append(with_laplacian_encoding(store, 20, workers=workers).column("node.pos_enc"))
+        encodings.append(with_transforms(store, {"laplacian": {"k": 20}}, workers).column("node.laplacian"))
     assert np.array_equal(*encodings)
 
 
 def test_a_cached_encoding_is_found_again(csl):
     """Its folder is named after dataset and parameters: with another name all stored encodings would be computed again."""
-    assert (csl.store.path / "derived" / "pos_enc-22c0f935145ab641").is_dir()
+    assert (csl.store.path / "derived" / "laplacian-5e2724b2bbb9f99f").is_dir()
 
 
 def test_a_large_graph_without_edges():

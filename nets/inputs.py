@@ -1,0 +1,62 @@
+"""The input layer of B.1.1, eq. (10): node and edge features become vectors; encodings (nets/encodings.py) are added."""
+
+from torch import nn
+
+
+def embed_feature(field, dim):
+    """Eq. (10): a lookup table for categorical features (one-hot, so no bias), a linear map for continuous ones."""
+    if field.n_types is not None:
+        return nn.Embedding(field.n_types, dim)
+    return nn.Linear(field.shape[-1], dim)
+
+
+class InputEmbedding(nn.Module):
+    """h_i^0 from the node features and the positional encoding of node i: g -> (N, dim).
+
+    The two are added (ZINC: 702 parameters more with 8 eigenvectors at width 78). A dataset without node features (CSL) gives
+    every node one learned vector, and the positional encoding takes its place: that is what the printed counts of CSL say
+    (GCN: 100,927 without, 2,920 = 20 x 146 more with 20 eigenvectors; GatedGCN: 2,800 = 40 x 70 more with 41 node numbers).
+    """
+
+    def __init__(self, features, config, dim):
+        super().__init__()
+        self.node = self.constant = None
+        if features.node is not None:
+            self.node = embed_feature(features.node, dim)
+        elif not config.encodings:
+            self.constant = nn.Embedding(1, dim)
+        self.encodings = nn.ModuleList(encoding.build(dim) for encoding in config.encodings)
+        self.dropout = nn.Dropout(config.in_feat_dropout)
+
+    def forward(self, g):
+        h = 0
+        if self.node is not None:
+            h = self.dropout(self.node(g.ndata["feat"]))
+        elif self.constant is not None:
+            h = self.dropout(self.constant.weight.expand(g.num_nodes(), -1))
+        for encoding in self.encodings:
+            h = h + encoding(g)
+        return h
+
+
+class EdgeEmbedding(nn.Module):
+    """e_ij^0, eq. (10): from the dataset's edge features (the -E models) or the same for every edge: g -> (E, dim).
+
+    Without them each edge is given ones: as many as a continuous edge feature has numbers, or, where a dataset has no edge
+    features, a continuous node feature. The counts say so: models with and without -E are equal on COLLAB (2 numbers) and
+    TSP (1), and those of the TU datasets fit 18, 89 and 29 ones.
+    """
+
+    def __init__(self, features, config, dim):
+        super().__init__()
+        self.from_data = config.edge_feat
+        if self.from_data and features.edge is None:
+            raise ValueError("net.edge_feat=True, but the dataset has no edge features: set it to false")
+        field = features.edge or features.node
+        self.n_ones = 1 if field is None or field.n_types is not None else field.shape[-1]
+        self.embed = embed_feature(features.edge, dim) if self.from_data else nn.Linear(self.n_ones, dim)
+
+    def forward(self, g):
+        if self.from_data:
+            return self.embed(g.edata["feat"])
+        return self.embed(self.embed.weight.new_ones(g.num_edges(), self.n_ones))
