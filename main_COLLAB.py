@@ -7,27 +7,23 @@ writes a small one to try).
 
 from data.COLLAB import COLLAB, OwnCOLLAB
 from nets import build_net
-from train.config import parse_config
-from train.launch import launch
-from train.loop import fit
-from train.random_state import seed_all
-from train.table import row_report
+from tables import row_report
+from train import fit, parse_config, run_main
 from train.tasks import LinkPrediction
 
 DATASETS = {"COLLAB": COLLAB, "COLLAB-own": OwnCOLLAB}
 
 
 def main(argv=None):
-    config = parse_config(argv, "COLLAB", DATASETS, default="T2-COLLAB-{model}-L*", description=__doc__)
-    dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
+    config = parse_config(argv, "COLLAB", DATASETS, default="table2_COLLAB/GCN-L3", description=__doc__)
+    dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
     task = LinkPrediction()
     results = []
     for fold in dataset.chosen_folds(config.folds):
-        seed_all(config.seed)  # before the net: its first weights depend on the seed alone
-        net = build_net(config.net, dataset.features, task)
+        net = build_net(config.net, dataset.features, task, seed=config.seed)
         results.append(fit(net, dataset.fold(fold), task, config.train, config.run(fold)))
-    print(row_report(config.name, config.row, results))
+    print(row_report(config.name, results))
 
 
 if __name__ == "__main__":
-    launch(main)
+    run_main(main)

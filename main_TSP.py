@@ -6,27 +6,23 @@ once. Copy this file to add a dataset of edge classification: change the dataset
 
 from data.TSP import DATASETS
 from nets import build_net
-from train.config import parse_config
-from train.launch import launch
-from train.loop import fit
-from train.random_state import seed_all
-from train.table import row_report
+from tables import row_report
+from train import fit, parse_config, run_main
 from train.tasks import EdgeClassification
 
 
 def main(argv=None):
     config = parse_config(
-        argv, "TSP", DATASETS, default="T2-TSP-{model}-[Lh]*", description=__doc__, first_try="TSP-small"
+        argv, "TSP", DATASETS, default="table2_TSP/GCN-L4", description=__doc__, first_try="TSP-small"
     )
-    dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
+    dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
     task = EdgeClassification(dataset.n_classes)
     results = []
     for fold in dataset.chosen_folds(config.folds):
-        seed_all(config.seed)  # before the net: its first weights depend on the seed alone
-        net = build_net(config.net, dataset.features, task)
+        net = build_net(config.net, dataset.features, task, seed=config.seed)
         results.append(fit(net, dataset.fold(fold), task, config.train, config.run(fold)))
-    print(row_report(config.name, config.row, results))
+    print(row_report(config.name, results))
 
 
 if __name__ == "__main__":
-    launch(main)
+    run_main(main)

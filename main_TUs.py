@@ -5,27 +5,23 @@ Copy this file to add a dataset of graph classification: change the datasets, th
 
 from data.TUs import TUDatasets
 from nets import build_net
-from train.config import parse_config
-from train.launch import launch
-from train.loop import fit
-from train.random_state import seed_all
-from train.table import row_report
+from tables import row_report
+from train import fit, parse_config, run_main
 from train.tasks import GraphClassification
 
 DATASETS = TUDatasets()
 
 
 def main(argv=None):
-    config = parse_config(argv, "TUs", DATASETS, default="T6-{dataset}-{model}-*", description=__doc__)
-    dataset = DATASETS[config.dataset](config.data, pos_enc_dim=config.net.n_eigenvectors)
+    config = parse_config(argv, "TUs", DATASETS, default="table6/ENZYMES-GCN-L4", description=__doc__)
+    dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
     task = GraphClassification(dataset.n_classes)
     results = []
     for fold in dataset.chosen_folds(config.folds):
-        seed_all(config.seed)  # before the net: its first weights depend on the seed alone
-        net = build_net(config.net, dataset.features, task)
+        net = build_net(config.net, dataset.features, task, seed=config.seed)
         results.append(fit(net, dataset.fold(fold), task, config.train, config.run(fold)))
-    print(row_report(config.name, config.row, results))
+    print(row_report(config.name, results))
 
 
 if __name__ == "__main__":
-    launch(main)
+    run_main(main)

@@ -1,3 +1,10 @@
-"""Everything between a net and its table row: configuration, loop, tasks, metrics, checkpoints, results."""
+"""Training: schema, command line, optimisation, loop, tasks, metrics, checkpoints; and the paired test of BREC."""
 
 import process  # noqa: F401 - before torch is loaded
+
+# isort: split
+from train.cli import parse_config
+from train.errors import run_main
+from train.loop import fit
+
+__all__ = ["fit", "parse_config", "run_main"]

@@ -1,4 +1,4 @@
-"""The training of section 3: Adam, the learning rate halved when the validation loss stalls, stopped at a smallest rate.
+"""The training of a net on one fold: epochs until the stop, validation after each, an evaluation of all splits at the end.
 
 `fit` runs it inside a run folder, so that it can be killed at any moment and go on where it was.
 """
@@ -14,11 +14,12 @@ import dgl
 import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from train.files import RunError
+from runs.result import made_with
+from runs.signals import Interrupted, stop_signals
+from train.board import Board
+from train.checkpoint import load_state, save_state
 from train.progress import Progress
-from train.random_state import get_random_state, same_numbers_each_time, seed_all, set_random_state
-from train.results import make_result
-from train.signals import Interrupted, stop_signals
+from train.random_state import get_random_state, make_deterministic, seed_all, set_random_state
 
 SHARE = 0.03  # of its time a run may spend on checkpoints
 
@@ -32,20 +33,15 @@ class Trainer:
 
     def __init__(self, net, fold, task, config, seed, device):
         self.net, self.fold, self.task, self.config, self.device = net.to(device), fold, task, config, device
-        self.learns = any(True for _ in net.parameters())  # a heuristic has nothing to learn
-        # fused: the same Adam, one pass over each parameter; for the CPU since torch 2.4
-        major, minor = map(int, torch.__version__.split(".")[:2])
-        self.optimizer = torch.optim.Adam(
-            net.parameters() if self.learns else [torch.zeros(1)],
-            lr=config.init_lr,
-            weight_decay=config.weight_decay,
-            fused=device.type == "cuda" or (major, minor) >= (2, 4),
-        )
-        self.scheduler = ReduceLROnPlateau(
-            self.optimizer, mode="min", factor=config.lr_reduce_factor, patience=config.lr_schedule_patience
-        )
+        parameters = list(net.parameters())
+        self.learns = bool(parameters)  # a heuristic has nothing to learn
+        self.measure = task.metric().measures[0]
+        self.optimizer = config.optimizer.build(parameters or [torch.zeros(1)])
+        self.scheduler = config.schedule.build(self.optimizer, config.stop, self.measure.better)
         self.shuffling = torch.Generator().manual_seed(seed)
-        self.epoch, self.elapsed, self.best = 0, 0.0, None
+        self.epoch, self.elapsed, self.train_loss = 0, 0.0, math.inf
+        self.best = None  # key, epoch and weights of the best validation
+        self.patience = {"key": None, "epoch": 0}  # of the last improvement that the stop counts from
 
     @property
     def lr(self):
@@ -53,40 +49,45 @@ class Trainer:
 
     def stop_reason(self):
         """Why the training is over, or None. Asked before each epoch, so a run that goes on stops where it would have."""
+        stop = self.config.stop
         if not self.learns:
             return "nothing to learn"
-        if self.lr < self.config.min_lr:
+        warming_up = self.epoch < getattr(self.config.schedule, "warmup", 0)
+        if stop.min_lr is not None and self.lr < stop.min_lr and not warming_up:
             return "min_lr"
-        if self.epoch >= self.config.epochs:
+        if self.epoch >= stop.epochs:
             return "epochs"
-        if self.elapsed >= 3600 * self.config.max_time:
-            return "max_time"
+        if self.elapsed >= 3600 * stop.hours:
+            return "hours"
+        if stop.loss is not None and self.train_loss < stop.loss:
+            return "loss"
+        if stop.patience is not None and self.epoch - self.patience["epoch"] >= stop.patience:
+            return "patience"
         return None
 
     def run_epoch(self, check_signals):
-        """One pass over the training graphs, then the validation. Returns the line of metrics.jsonl."""
+        """One pass over the training split, then the validation. Returns the line of metrics.jsonl."""
         start, lr = time.perf_counter(), self.lr
         train = self._pass("train", check_signals, training=True)
         val = self._pass("val", check_signals)
-        self.scheduler.step(val["loss"])
+        self._step_schedule(val)
         self.epoch += 1
+        self.train_loss = train["loss"]
         self._remember_best(val)
+        self._count_patience(val)
         seconds = time.perf_counter() - start
         self.elapsed += seconds
         return {"epoch": self.epoch, "lr": lr, "train": train, "val": val, "seconds": seconds, "elapsed": self.elapsed}
 
     def evaluate(self, check_signals):
-        """Loss and metric of every split, with the weights as they are."""
-        return {part: self._pass(part, check_signals) for part in self.fold.parts}
+        """Loss and metrics of every split, with the weights as they are."""
+        return {split: self._pass(split, check_signals) for split in self.fold.parts}
 
-    def _pass(self, part, check_signals, training=False):
-        """Loss and metric over a whole split; with `training` an optimizer step for each batch, or, with `first_step_alone`, for
-        the sum of the losses of batch_size graphs that are passed one by one."""
+    def _pass(self, split, check_signals, training=False):
+        """Loss and metrics over a whole split; with `training` optimizer steps."""
         self.net.train(training)
-        generator, size, batches_per_step = (self.shuffling if training else None), self.config.batch_size, 1
-        if training and self.config.first_step_alone:
-            size, batches_per_step = 1, size
-        loader = self.fold.loader(part, size, training, generator, self.config.workers)
+        generator = self.shuffling if training else None
+        loader = self.fold.loader(split, self.config.batch_size, training, generator, self.config.workers)
         metric, loss_sum, n_items = self.task.metric(), 0.0, 0
         self.optimizer.zero_grad()
         with torch.set_grad_enabled(training):
@@ -96,41 +97,72 @@ class Trainer:
                 scores = self.net(*inputs)
                 loss = self.task.loss(scores, y)
                 if not torch.isfinite(loss):
-                    raise Diverged(f"the loss of a {part} batch is {loss.item()} in epoch {self.epoch + 1}")
+                    raise Diverged(f"the loss of a {split} batch is {loss.item()} in epoch {self.epoch + 1}")
                 if training:
-                    loss.backward()
-                    if i % batches_per_step == 0:
-                        self.optimizer.step()
-                        self.optimizer.zero_grad()
+                    self._learn(loss, i, len(loader))
                 loss_sum += loss.item() * len(y)
                 n_items += len(y)
                 metric.update(scores, y)
-        extras = metric.extras() if hasattr(metric, "extras") else {}
-        return {"loss": loss_sum / n_items, metric.name: metric.compute(), **extras}
+        return {"loss": loss_sum / n_items, **metric.compute()}
+
+    def _learn(self, loss, i, n_batches):
+        """The gradient of batch i, and a step when it is the last of those that share one."""
+        optimizer, k = self.config.optimizer, self.config.optimizer.accumulate
+        if optimizer.first_step == "alone":
+            in_step, is_last = (1 if i == 0 else k), i % k == 0
+        else:
+            in_step, is_last = min(k, n_batches - i // k * k), (i + 1) % k == 0 or i + 1 == n_batches
+        (loss if optimizer.accumulated == "sum" or in_step == 1 else loss / in_step).backward()
+        if is_last:
+            if optimizer.clip_norm is not None:
+                torch.nn.utils.clip_grad_norm_(self.net.parameters(), optimizer.clip_norm)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+    def _step_schedule(self, val):
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            self.scheduler.step(val["loss" if self.config.schedule.of == "loss" else self.measure.name])
+        else:
+            self.scheduler.step()
+
+    def _key(self, val, of):
+        """A number that is lower for a better validation."""
+        if of == "loss":
+            return val["loss"]
+        return -val[self.measure.name] if self.measure.better == "max" else val[self.measure.name]
 
     def _remember_best(self, val):
-        """Keep the weights of the best validation metric; among equal ones those of the lowest validation loss."""
-        metric = self.task.metric()
-        sign = -1 if metric.direction == "max" else 1
-        key = [sign * val[metric.name], val["loss"]]
-        if self.best is None or key < self.best["key"]:
+        """Keep the weights of the best validation; `select.ties` says which of equally good epochs."""
+        select = self.config.select
+        key = [self._key(val, select.of)] + ([val["loss"]] if select.ties == "loss" else [])
+        old = self.best and self.best["key"]
+        if old is None or key < old or (select.ties == "latest" and key == old):
             weights = {name: value.detach().clone() for name, value in self.net.state_dict().items()}
             self.best = {"key": key, "epoch": self.epoch, "weights": weights}
+
+    def _count_patience(self, val):
+        stop, old = self.config.stop, self.patience["key"]
+        key = self._key(val, stop.of)
+        if old is None or key < old or (stop.ties == "renew" and key == old):
+            self.patience = {"key": key, "epoch": self.epoch}
 
     def state(self):
         return {
             "epoch": self.epoch,
             "elapsed": self.elapsed,
+            "train_loss": self.train_loss,
             "net": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": self.scheduler.state_dict(),
             "best": self.best,
+            "patience": self.patience,
             "shuffling": self.shuffling.get_state(),
             "random": get_random_state(),
         }
 
     def restore(self, state):
-        self.epoch, self.elapsed, self.best = state["epoch"], state["elapsed"], state["best"]
+        for name in ("epoch", "elapsed", "train_loss", "best", "patience"):
+            setattr(self, name, state[name])
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scheduler.load_state_dict(state["scheduler"])
@@ -146,10 +178,10 @@ def fit(net, fold, task, config, run):
         device = choose_device(run.device)
         seed_all(run.seed)
         trainer = Trainer(net, fold, task, config, run.seed, device)
-        same_numbers_each_time(device)
+        make_deterministic(device)
         try:
-            with stop_signals() as check_signals:
-                outcome = train_to_the_end(trainer, run, check_signals)
+            with stop_signals() as check_signals, Board(run.path / "tensorboard") as board:
+                outcome = train_to_the_end(trainer, run, board, check_signals)
         except Interrupted as stop:
             number = stop.args[0]
             command = shlex.join([Path(sys.executable).name, *sys.argv])
@@ -159,21 +191,21 @@ def fit(net, fold, task, config, run):
                 file=sys.stderr,
             )
             raise SystemExit(128 + number) from None
-        result = make_result(run, trainer, **outcome)
-        run.save_result(result)
-        return result
+        return run.save_result(**outcome, **description(trainer), **costs(trainer))
 
 
-def train_to_the_end(trainer, run, check_signals):
-    """All epochs that are left, then the evaluation: {"status", "stopped_by", "metrics"}."""
+def train_to_the_end(trainer, run, board, check_signals):
+    """All epochs that are left, then the evaluation: {"status", "stopped_by", "metrics", "commits"}."""
+    commits = []
     with Progress(run, trainer) as progress:
         try:
-            resume(trainer, run)
-            checkpoints = Checkpoints(trainer, run)
+            commits = resume(trainer, run)
+            checkpoints = Checkpoints(trainer, run, commits)
             while (reason := trainer.stop_reason()) is None:
                 record = trainer.run_epoch(check_signals)
                 run.log_epoch(record)
-                checkpoints.save_sometimes()
+                board.show(record)
+                checkpoints.save_if_due()
                 progress.show(record)
             checkpoints.save()
             last = trainer.evaluate(check_signals)
@@ -181,53 +213,67 @@ def train_to_the_end(trainer, run, check_signals):
             if trainer.best is not None and trainer.best["epoch"] != trainer.epoch:
                 trainer.net.load_state_dict(trainer.best["weights"])
                 best = trainer.evaluate(check_signals)
-            return {"status": "ok", "stopped_by": reason, "metrics": {"last": last, "best_val": best}}
+            outcome = {"status": "ok", "stopped_by": reason, "metrics": {"last": last, "best_val": best}}
         except Diverged as error:
-            return {"status": "Diverged", "stopped_by": str(error), "metrics": None}
+            outcome = {"status": "Diverged", "stopped_by": str(error), "metrics": None}
         except (RuntimeError, MemoryError, dgl.DGLError) as error:
             if not is_out_of_memory(error):
                 raise
-            return {"status": "OOM", "stopped_by": str(error).splitlines()[0], "metrics": None}
+            outcome = {"status": "OOM", "stopped_by": str(error).splitlines()[0], "metrics": None}
+    return outcome | {"commits": commits}
+
+
+def description(trainer):
+    """What was measured, on what, with what."""
+    gpu = torch.cuda.get_device_name() if trainer.device.type == "cuda" else None
+    return {
+        "select": trainer.config.select.epoch,
+        "measures": [measure._asdict() for measure in trainer.task.metric().measures],
+        **made_with(trainer.fold.store, trainer.device.type, torch.get_num_threads(), gpu),
+    }
+
+
+def costs(trainer):
+    epochs = trainer.epoch
+    return {
+        "best_val_epoch": trainer.best["epoch"] if trainer.best else None,
+        "params": sum(p.numel() for p in trainer.net.parameters()),
+        "epochs": epochs,
+        "epoch_time_s": trainer.elapsed / epochs if epochs else None,
+        "total_time_hr": trainer.elapsed / 3600,
+    }
 
 
 class Checkpoints:
     """The state after an epoch, on the disk. After every epoch, unless these are so short that saving would cost more than SHARE of
     the time: then after several. A run that is killed repeats what came after the last one, with the same numbers."""
 
-    def __init__(self, trainer, run):
-        self.trainer, self.run = trainer, run
+    def __init__(self, trainer, run, commits):
+        self.trainer, self.run, self.commits = trainer, run, commits
         self.epoch, self.ended, self.cost = trainer.epoch, -math.inf, 0.0  # of the last one
 
-    def save_sometimes(self):
+    def save_if_due(self):
         if (time.monotonic() - self.ended) * SHARE >= self.cost:
             self.save()
 
     def save(self):
         if self.epoch < self.trainer.epoch:
             start = time.monotonic()
-            self.run.save_checkpoint(checkpoint_of(self.trainer))
+            save_state(self.run, self.trainer, self.commits)
             self.epoch, self.ended = self.trainer.epoch, time.monotonic()
             self.cost = self.ended - start
 
 
-def checkpoint_of(trainer):
-    return {"dataset": trainer.fold.store.hash, **trainer.state()}
-
-
 def resume(trainer, run):
-    """Go on from the checkpoint of the folder, or write the first one."""
-    state = run.load_checkpoint(trainer.device)
+    """Go on from the checkpoint of the folder, or write the first one. Returns the commits that the run was made with so far."""
+    state, commits = load_state(run, trainer)
     if state is None:
         run.cut_log(0)
-        run.save_checkpoint(checkpoint_of(trainer))
-        return
-    if state["dataset"] != trainer.fold.store.hash:
-        raise RunError(
-            f"{run.path}: "
-            + "the checkpoint was made on another version of the dataset: start this run again with --force"
-        )
-    trainer.restore(state)
-    run.cut_log(trainer.epoch)
+        save_state(run, trainer, commits)
+    else:
+        trainer.restore(state)
+        run.cut_log(trainer.epoch)
+    return commits
 
 
 def choose_device(name):

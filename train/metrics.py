@@ -1,10 +1,13 @@
 """The papers' metrics, computed over a whole split: what is added up batch by batch is exact, so batch size does not matter.
 
-Each metric has a name, a direction (which way is better) and the format of the paper's tables. A metric with `extras` gives
-further numbers for the result file; nothing is chosen by them.
+A metric says in `measures` what it gives: name, direction, digits, range. The first one selects; the others are further numbers for the
+result. `compute` gives all of them, {name: value}.
 """
 
 import torch
+
+from runs import measures
+from runs.measures import ACCURACY, F1, hits
 
 
 def _finite(scores):
@@ -16,7 +19,7 @@ def _finite(scores):
 class Accuracy:
     """Share of items whose highest score is at the right class, in per cent."""
 
-    name, direction = "accuracy", "max"
+    measures = (ACCURACY,)
 
     def __init__(self):
         self.right = self.total = 0
@@ -26,7 +29,7 @@ class Accuracy:
         self.total += len(y)
 
     def compute(self):
-        return 100 * self.right / self.total
+        return {"accuracy": 100 * self.right / self.total}
 
 
 class WeightedAccuracy:
@@ -35,7 +38,7 @@ class WeightedAccuracy:
     The mean runs over the classes that occur in the split; a class that does not occur has no accuracy.
     """
 
-    name, direction = "accuracy", "max"
+    measures = (ACCURACY,)
 
     def __init__(self, n_classes):
         self.right = torch.zeros(n_classes, dtype=torch.int64)
@@ -48,13 +51,13 @@ class WeightedAccuracy:
 
     def compute(self):
         seen = self.total > 0
-        return 100 * float((self.right[seen].double() / self.total[seen]).mean())
+        return {"accuracy": 100 * float((self.right[seen].double() / self.total[seen]).mean())}
 
 
 class BinaryF1:
     """F1 score of class 1 (TSP: edges of the tour); 0 when there is neither a positive item nor a positive prediction."""
 
-    name, direction = "F1", "max"
+    measures = (F1,)
 
     def __init__(self):
         self.hits = self.predicted = self.actual = 0
@@ -66,13 +69,14 @@ class BinaryF1:
         self.actual += int((y == 1).sum())
 
     def compute(self):
-        return 2 * self.hits / (self.predicted + self.actual) if self.predicted + self.actual else 0.0
+        total = self.predicted + self.actual
+        return {"F1": 2 * self.hits / total if total else 0.0}
 
 
 class MAE:
     """Mean absolute error over all targets (ZINC). Targets (B,) and scores (B, 1) are the same numbers."""
 
-    name, direction = "MAE", "min"
+    measures = (measures.MAE,)
 
     def __init__(self):
         self.error, self.total = 0.0, 0
@@ -82,23 +86,23 @@ class MAE:
         self.total += y.numel()
 
     def compute(self):
-        return self.error / self.total
+        return {"MAE": self.error / self.total}
 
 
 class HitsAtK:
     """Hits@K in per cent, OGB's protocol: the share of the positive pairs that score strictly higher than the K-th highest of all
     negative pairs (COLLAB). With fewer than K negatives every positive pair is a hit.
 
-    Extras: the same for other K, and `Hits@K_paper`. Deviation: the paper's program compares with the first negatives only, as
+    Beside it: the same for other K, and `Hits@K_paper`. Deviation: the paper's program compares with the first negatives only, as
     many as there are positives. That is easier (in COLLAB's test 46,329 of 100,000) and what Tables 2, 4, 7 and 8 print; the
     metric itself is the one that others report. (For training pairs, of which there are more than negatives, both are the same;
     there the program takes as many negatives as validation has positives.)
     """
 
-    direction = "max"
-
     def __init__(self, K=50, other_K=(10, 100)):
         self.K, self.other_K, self.name = K, other_K, f"Hits@{K}"
+        names = (self.name, *(f"Hits@{k}" for k in other_K), f"{self.name}_paper")
+        self.measures = tuple(map(hits, names))
         self.positive, self.negative = [], []
 
     def update(self, scores, y):
@@ -107,12 +111,8 @@ class HitsAtK:
         self.negative.append(scores[y == 0])
 
     def compute(self):
-        return self._hits(self.K)
-
-    def extras(self):
-        n_positive = sum(map(len, self.positive))
-        others = {f"Hits@{K}": self._hits(K) for K in self.other_K}
-        return others | {f"{self.name}_paper": self._hits(self.K, n_positive)}
+        values = {f"Hits@{k}": self._hits(k) for k in (self.K, *self.other_K)}
+        return values | {f"{self.name}_paper": self._hits(self.K, sum(map(len, self.positive)))}
 
     def _hits(self, K, n_negative=None):
         positive, negative = torch.cat(self.positive), torch.cat(self.negative)[:n_negative]

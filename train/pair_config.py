@@ -1,26 +1,16 @@
 """The configuration of a run over pairs of graphs (BREC): a net that is trained and tested on each pair, or an exact method."""
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from train.config import NO_IDENTITY, STRICT, AnyNet, BaseConfig
+from data.section import NO_IDENTITY, Section
+from train.config import AnyNet, BaseConfig, Optimisation
 
 
-class PairTrainConfig(BaseModel):
-    """The training of section 4.1, with the hyper-parameters of Table 7."""
+class PairTrainConfig(Optimisation):
+    """The training of section 4.1, with the hyper-parameters of Table 7. The schedule follows the training loss: there is no other."""
 
-    model_config = STRICT
-
-    batch_size: int = Field(gt=1, description="graphs in a mini-batch, half of them copies of each graph")
-    init_lr: float = Field(gt=0, description="learning rate of Adam")
-    weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam")
-    epochs: int = Field(20, gt=0, description="stop after this many epochs")
-    early_stop: float = Field(0.0, ge=0, description="stop when the loss of an epoch falls below this")
+    batch_size: int = Field(gt=1, description="graphs per mini-batch, half of them copies of each graph")
     margin: float = Field(0.0, description="cosine similarity that is close enough to different, eq. (1)")
-    lr_schedule_patience: int = Field(
-        10,
-        ge=0,
-        description="epochs without a lower loss before the learning rate is divided by ten, as in the program",
-    )
 
     @model_validator(mode="after")
     def _as_many_of_each(self):
@@ -29,10 +19,8 @@ class PairTrainConfig(BaseModel):
         return self
 
 
-class PairTestConfig(BaseModel):
+class PairTestConfig(Section):
     """The test of section 4.2, with the settings of appendix J."""
-
-    model_config = STRICT
 
     q: int = Field(32, gt=1, description="copies of each graph, with their nodes renumbered at random")
     d: int = Field(16, gt=0, description="numbers of an embedding, fewer than copies")
@@ -60,7 +48,7 @@ class NetPairConfig(AnyPairConfig):
     seeds: list[int] | None = Field(
         None,
         min_length=1,
-        description="several seeds, one after the other, in the place of `seed`, as [100,200]: the best and the mean are reported",
+        description="several seeds, one after the other, in the place of `seed`, as 100,200: the best and the mean are reported",
         json_schema_extra=NO_IDENTITY,
     )
     net: AnyNet
@@ -85,5 +73,5 @@ class MethodPairConfig(AnyPairConfig):
 
 
 def schema_of(content):
-    """The schema of a row's file: it names a method or describes a net."""
+    """The schema of a row: it names a method or describes a net."""
     return MethodPairConfig if "method" in content else NetPairConfig

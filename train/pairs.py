@@ -1,11 +1,9 @@
-"""A run over the pairs of a dataset (BREC): a judge is asked of each pair, in several processes, and the answers are counted.
+"""A run over the pairs of a dataset (BREC): a judge is asked about each pair, in several processes, and the answers are counted.
 
-Every answer is a line of pairs.jsonl, on the disk before the next pair begins. Killed at any moment and started again, the run
-goes on with the pairs that have no line.
+Every answer is a line of a ledger, pairs.jsonl, on the disk before the next pair begins. Killed at any moment and started again, the
+run goes on with the pairs that have no line.
 """
 
-import json
-import os
 import time
 from collections import Counter
 from functools import partial
@@ -13,16 +11,19 @@ from functools import partial
 import torch
 
 from data.parallel import parallel_map
-from train.files import RunError, explain, write_atomic
+from runs.files import RunError
+from runs.ledger import Ledger
+from runs.result import made_with
 from train.loop import choose_device
-from train.results import made_with, which_run
 from train.rpc import STATISTICS, Verdict, threshold
 
-LOG = "pairs.jsonl"
+LEDGER = "pairs.jsonl"
 
 
 class MethodJudge:
     """judge(i): whether an exact method, a function of two graphs (n, src, dst), tells pair i of a dataset apart."""
+
+    params = None
 
     def __init__(self, method, dataset):
         self.method, self.dataset = method, dataset
@@ -30,63 +31,41 @@ class MethodJudge:
     def __call__(self, i):
         return {"distinguished": bool(self.method(*self.dataset.edges(i)))}
 
+    def summarise(self, lines):
+        """(metrics, which of them counts)."""
+        return {"exact": count(lines, lambda line: line["distinguished"])}, "exact"
 
-def compare_pairs(dataset, judge, run, config, summarise, params=None):
-    """Ask `judge` of every pair in the folder of `run` and return the result; a finished run is not run again.
 
-    `summarise` makes the metrics of all answers: of `count_verdicts` for nets, of `count_answers` for exact methods.
-    """
+def compare_pairs(judge, run, workers=None):
+    """Ask `judge` about every pair of its dataset in the folder of `run` and return the result; a finished run is not run again."""
+    dataset = judge.dataset
     with run.opened():
         if (result := run.finished_on(dataset.store.hash)) is not None:
             return result
-        path = run.path / LOG
-        begun = repaired_log(path)
-        if any(line.get("dataset", dataset.store.hash) != dataset.store.hash for line in begun):
-            raise RunError(f"{path} was made on another version of the dataset: start this run again with --force")
-        done = {line["pair"] for line in begun}
-        left = [i for i in range(len(dataset)) if int(dataset.indices[i]) not in done]
+        ledger = Ledger(run.path / LEDGER)
+        if any(line["dataset"] != dataset.store.hash for line in ledger.lines.values()):
+            raise RunError(f"{ledger.path} was made on another version of the dataset: start this run again with --force")
+        keys = [str(index) for index in dataset.indices]
+        missing = set(ledger.missing(keys))
+        left = [i for i, key in enumerate(keys) if key in missing]
         label = f"{run.name} seed {run.seed}" if run.progress else None
-        workers = config.workers or torch.get_num_threads()
-        for _ in parallel_map(partial(ask, judge, path), left, label, unit=" pairs", chunk=1, workers=workers):
+        workers = workers or torch.get_num_threads()
+        for _ in parallel_map(partial(ask, judge, ledger), left, label, unit=" pairs", chunk=1, workers=workers):
             pass
-        lines = sorted(repaired_log(path), key=lambda line: line["pair"])
-        result = make_pair_result(run, dataset, lines, summarise(lines), params, choose_device(run.device))
-        run.save_result(result)
-        return result
+        lines = Ledger(ledger.path).lines
+        return run.save_result(**summary(judge, [lines[key] for key in keys], choose_device(run.device)))
 
 
-def ask(judge, path, i):
-    """Pair i: the judge's answer becomes a line of the log."""
-    pair, start = judge.dataset[i], time.process_time()  # of this core, however busy the others are
+def ask(judge, ledger, i):
+    """Pair i: the judge's answer becomes a line of the ledger."""
+    dataset, start = judge.dataset, time.process_time()  # of this core, however busy the others are
     answer = judge(i)
     seconds = round(time.process_time() - start, 3)
-    line = {"pair": pair.index, "category": pair.category, "part": pair.part, **answer, "seconds": seconds}
-    append_line(path, line | {"dataset": judge.dataset.store.hash})
-
-
-def append_line(path, line):
-    """One write at the end of the file, so that the lines of several processes do not mix."""
-    data = (json.dumps(line) + "\n").encode()
-    try:
-        with open(path, "ab", buffering=0) as file:
-            if file.write(data) != len(data):
-                raise OSError(28, "No space left on device")
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise RunError(explain(error, path)) from error
-
-
-def repaired_log(path):
-    """The whole lines of the log. A last line that was cut off by a kill or a full disk is removed from the file, so that the next
-    one does not continue it; its pair is asked again."""
-    content = path.read_bytes() if path.exists() else b""
-    whole, _, rest = content.rpartition(b"\n")
-    if rest:
-        write_atomic(path, whole + b"\n" if whole else b"")
-    try:
-        return [json.loads(line) for line in whole.splitlines()]
-    except ValueError as error:
-        raise RunError(f"{path} is damaged ({error}): start this run again with --force") from error
+    index = int(dataset.indices[i])
+    kind = dataset.kind_of(index)
+    ledger.append(
+        str(index), pair=index, category=kind.category, part=kind.name, **answer, seconds=seconds, dataset=dataset.store.hash
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -104,13 +83,8 @@ def count(lines, is_distinguished):
     }
 
 
-def count_answers(lines):
-    """Metrics and the selected one for an exact method."""
-    return {"exact": count(lines, lambda line: line["distinguished"])}, "exact"
-
-
 def count_verdicts(config, lines):
-    """Metrics by both statistics for a net, and which of them is compared with the paper: its counts are the program's."""
+    """(metrics, which of them counts) of a net by both statistics. The printed counts are those of the program's statistic."""
     limit = threshold(config.q, config.d, config.alpha)
     metrics = {}
     for statistic in STATISTICS:
@@ -124,24 +98,23 @@ def count_verdicts(config, lines):
     return metrics, "program"
 
 
-def make_pair_result(run, dataset, lines, summary, params, device):
-    """The record of a finished run over pairs, in the layout of all results; `total_time_hr` is that of one core."""
-    metrics, select = summary
-    seconds = sum(line["seconds"] for line in lines)
+def summary(judge, lines, device):
+    """The values of the result of all pairs, in their order; `total_time_hr` is that of one core."""
+    metrics, select = judge.summarise(lines)
     epochs = [line["epochs"] for line in lines if "epochs" in line]
     return {
-        **which_run(run),
         "status": "ok",
         "stopped_by": "all pairs",
         "select": select,
+        "measures": [],
         "metrics": metrics,
         "n_pairs": {**Counter(line["category"] for line in lines), "Total": len(lines)},
-        "params": params,
+        "params": judge.params,
         "epochs": sum(epochs) / len(epochs) if epochs else None,
         "epoch_time_s": None,
-        "total_time_hr": seconds / 3600,
+        "total_time_hr": sum(line["seconds"] for line in lines) / 3600,
         "pairs": columns(lines),
-        **made_with(run, dataset.store, device, threads=1),
+        **made_with(judge.dataset.store, device.type, threads=1),
     }
 
 

@@ -1,5 +1,5 @@
-"""The progress bar of a run. Nobody knows how many epochs it will take; the bar shows how near the stop is instead:
-the learning rate's way down to `min_lr` (in halvings), or the share of the epochs or of the time, whichever is further.
+"""The progress bar of a run. Nobody knows how many epochs it will take; the bar shows how near the stop is instead: the learning
+rate's way down to `stop.min_lr` (in reductions), or the share of the epochs, the time or the patience, whichever is further.
 """
 
 import math
@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 
 class Progress:
-    """A bar on a terminal; elsewhere (a log file) a line a minute."""
+    """A bar on a terminal; elsewhere (a log file) a line per minute."""
 
     def __init__(self, run, trainer):
         self.trainer, self.label = trainer, f"{run.name} seed {run.seed} fold {run.fold}"
@@ -29,17 +29,22 @@ class Progress:
             self.bar.close()
 
     def share(self):
-        config = self.trainer.config
-        wanted = math.floor(math.log(config.min_lr / config.init_lr, config.lr_reduce_factor)) + 1
-        done = math.log(self.trainer.lr / config.init_lr, config.lr_reduce_factor)
-        hours = self.trainer.elapsed / 3600
-        return min(1.0, max(done / max(wanted, 1), self.trainer.epoch / config.epochs, hours / config.max_time))
+        """How much of the way to the stop is done, from 0 to 1."""
+        trainer, stop = self.trainer, self.trainer.config.stop
+        shares = [trainer.epoch / stop.epochs, trainer.elapsed / 3600 / stop.hours]
+        if stop.min_lr is not None and stop.min_lr < trainer.config.optimizer.lr:
+            factor = getattr(trainer.config.schedule, "factor", 0.5)
+            wanted = math.floor(math.log(stop.min_lr / trainer.config.optimizer.lr, factor)) + 1
+            shares.append(math.log(trainer.lr / trainer.config.optimizer.lr, factor) / max(wanted, 1))
+        if stop.patience is not None:
+            shares.append((trainer.epoch - trainer.patience["epoch"]) / stop.patience)
+        return min(1.0, max(shares))
 
     def show(self, record):
-        metric = next(name for name in record["val"] if name != "loss")
+        name = self.trainer.measure.name
         text = (
             f"epoch {record['epoch']}, lr {record['lr']:.1e}, loss {record['train']['loss']:.4f} / {record['val']['loss']:.4f}, "
-            f"{metric} {record['train'][metric]:.2f} / {record['val'][metric]:.2f} (train / val)"
+            f"{name} {record['train'][name]:.2f} / {record['val'][name]:.2f} (train / val)"
         )
         if self.bar is not None:
             self.bar.n = round(100 * self.share())

@@ -15,8 +15,8 @@ def seed_all(seed):
     dgl.seed(seed % 2**31)
 
 
-def same_numbers_each_time(device):
-    """Have torch choose algorithms that give the same bits on each run; on the CPU, where there is one for everything."""
+def make_deterministic(device):
+    """Makes torch use algorithms that give the same bits on each run. On the CPU only: CUDA lacks some."""
     if device.type == "cpu":
         torch.use_deterministic_algorithms(True)
         torch.utils.deterministic.fill_uninitialized_memory = False  # costs time, and no code of ours reads such memory

@@ -12,12 +12,11 @@ import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from data.dataset import Features
-from data.transforms.laplacian import laplacian_eigenvectors
-from data.transforms.random_walk import random_walk_returns
-from nets import build_net
-from nets.embedding import EIGENVECTOR_ENCODINGS
+from data.transforms import TRANSFORMS
+from nets import build_net, count_parameters
 from train.loop import choose_device
-from train.random_state import same_numbers_each_time, seed_all
+from train.pairs import count_verdicts
+from train.random_state import make_deterministic, seed_all
 from train.rpc import STATISTICS, t_squared
 from train.tasks import GraphEmbedding
 
@@ -27,13 +26,18 @@ class NetJudge:
 
     def __init__(self, config, dataset):
         self.config, self.dataset = config, dataset
+        self.params = count_parameters(make_net(config)[0])
+
+    def summarise(self, lines):
+        """(metrics, which of them counts)."""
+        return count_verdicts(self.config.test, lines)
 
     def __call__(self, i):
         config, q = self.config, self.config.test.q
         torch.set_num_threads(1)
         device = choose_device(config.device)
-        same_numbers_each_time(device)
-        batch = partial(paired_batches, config.train.batch_size, position_encoding(config.net), device)
+        make_deterministic(device)
+        batch = partial(paired_batches, config.train.batch_size, config.net.needs, device)
         copies = batch(*self.dataset.copies(i, q, config.seed))
         seed_all(config.seed)
         net, task = make_net(config)
@@ -50,38 +54,31 @@ class NetJudge:
 def make_net(config):
     """(net, task) of a NetPairConfig, for graphs without features."""
     task = GraphEmbedding(config.test.d, config.train.margin)
-    n_positions = config.net.pos_enc_dim if position_encoding(config.net) else 0
-    return build_net(config.net, Features(node=None, edge=None, pos_enc_dim=n_positions), task), task
+    return build_net(config.net, Features(node=None, edge=None), task), task
 
 
-def position_encoding(net):
-    """The function that gives a graph the positions which the net reads, or None for a net that needs none from outside."""
-    functions = dict.fromkeys(EIGENVECTOR_ENCODINGS, laplacian_eigenvectors) | {"rand_walk": random_walk_returns}
-    return partial(functions[net.pos_enc], k=net.pos_enc_dim) if net.pos_enc in functions else None
-
-
-def paired_batches(batch_size, encode, device, a, b):
+def paired_batches(batch_size, needs, device, a, b):
     """Copies a and b, each one DGLGraph of q blocks, as batches of `batch_size` graphs: first half from a, second half from b.
 
-    Positions are computed for each copy anew. Moved from the first numbering to the others, they would be the same for all copies
-    and hide that they depend on it.
+    What the net's encodings need is computed for each copy anew. Moved from the first numbering to the others, it would be the same for all copies
+    and hide that it depends on it.
     """
     copies_a, copies_b = dgl.unbatch(a), dgl.unbatch(b)
-    if encode is not None:
+    for name, parameters in needs.items():
         for g in (*copies_a, *copies_b):
             src, dst = (ends.numpy() for ends in g.edges())
-            g.ndata["pos_enc"] = torch.from_numpy(encode(g.num_nodes(), src, dst))
+            g.ndata[name] = torch.from_numpy(TRANSFORMS[name].compute(g.num_nodes(), src, dst, **parameters))
     half = batch_size // 2
     chunks = [(copies_a[k : k + half], copies_b[k : k + half]) for k in range(0, len(copies_a), half)]
     return [dgl.batch([*some_a, *some_b]).to(device) for some_a, some_b in chunks]
 
 
 def train_on_pair(net, batches, task, config):
-    """Adam until the loss of an epoch is below config.early_stop: (that loss, number of epochs)."""
-    optimizer = torch.optim.Adam(net.parameters(), lr=config.init_lr, weight_decay=config.weight_decay)
-    scheduler = ReduceLROnPlateau(optimizer, patience=config.lr_schedule_patience)
+    """Epochs until the loss of one is below config.stop.loss: (that loss, number of epochs)."""
+    optimizer = config.optimizer.build(list(net.parameters()), fused=False)
+    scheduler = config.schedule.build(optimizer, config.stop, better="min")
     net.train()
-    for epoch in range(1, config.epochs + 1):
+    for epoch in range(1, config.stop.epochs + 1):
         loss_sum, n_copies = 0.0, 0
         for g in batches:
             x, y = net(g).chunk(2)
@@ -94,9 +91,9 @@ def train_on_pair(net, batches, task, config):
         mean = loss_sum / n_copies
         if not np.isfinite(mean):
             raise FloatingPointError(f"the loss is {mean} in epoch {epoch}")
-        if mean < config.early_stop:
+        if config.stop.loss is not None and mean < config.stop.loss:
             break
-        scheduler.step(mean)
+        scheduler.step(*([mean] if isinstance(scheduler, ReduceLROnPlateau) else []))
     return mean, epoch
 
 

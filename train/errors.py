@@ -1,13 +1,13 @@
-"""Starts a main file so that expected errors end the program with their message instead of a traceback."""
+"""Starts a main file so that expected errors end the program with one line instead of a traceback."""
 
 import sys
 
 from data.errors import DataError, StoreError
-from train.engine import BUSY
-from train.files import DISK_ERRORS, RunBusy, RunError, explain
+from nets import NetError
+from runs.files import BUSY, DISK_ERRORS, RunBusy, RunError, explain
 
 
-def launch(main):
+def run_main(main):
     try:
         main()
     except KeyboardInterrupt:
@@ -16,7 +16,7 @@ def launch(main):
     except RunBusy as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BUSY)
-    except (RunError, StoreError, DataError) as error:
+    except (RunError, StoreError, DataError, NetError) as error:
         sys.exit(f"error: {error}")
     except OSError as error:  # a full or read-only disk where no one knew better what to say; anything else is a bug
         if error.errno not in DISK_ERRORS:

@@ -1,7 +1,7 @@
 """Many runs at once: what is finished is skipped, what fails is reported, what others run is waited for.
 
-A job is a command that leaves result files. `LocalEngine` starts as many on this machine as there are slots: one a GPU, or several
-processes on the CPU; train/ray_engine.py sends them to a cluster. Nothing is kept in memory that is not on the disk: stopped at
+A job is a command that leaves result files. `LocalEngine` starts as many on this machine as there are slots: one per GPU, or several
+processes on the CPU; launch/ray_engine.py sends them to a cluster. Nothing is kept in memory that is not on the disk: stopped at
 any moment and started again, only what is missing is done.
 """
 
@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from train.files import RunError
-from train.signals import Interrupted, stop_signals
+from runs.files import BUSY, RunError
+from runs.signals import Interrupted, stop_signals
 
-BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
 LOST = "lost"  # instead of an exit code: the machine of the run is gone, the run goes on elsewhere
 POLL = 0.2  # seconds between looks at the running processes
 RETRY, LONGEST = 10.0, 300.0  # seconds before a busy run is tried again, for the first time and later
@@ -32,12 +31,12 @@ OUT = "{out}"  # stands in a job's command for the folder of the runs
 
 @dataclass(frozen=True)
 class Job:
-    """A command (words after `python`), and the files below `out` it leaves when it is done. It writes nowhere but into `folder`
-    below `out`, and finds `out` in the place of the word OUT of its command: on another machine that is another folder.
+    """A command (words after `python`), and the files below `out` it leaves when it is done. A job writes only below `out/folder`. The
+    placeholder OUT in its command is replaced by `out`, which may differ between machines.
 
     `needs` are names of jobs that must be done before. `command` may be a function without arguments, called when they are: a
-    choice among their results. `cpus` and `gpus` are what it occupies on a cluster. `accepts` says whether a file is there, and
-    the one that is wanted.
+    choice among their results. `cpus` and `gpus` are what it occupies on a cluster. `accepts(path)` is true if the file exists and
+    is the wanted one.
     """
 
     name: str
@@ -49,6 +48,8 @@ class Job:
     cpus: int = 1
     gpus: int = 0
     accepts: Callable = Path.exists
+    id: str | None = None  # of what its runs compute
+    seed: int | None = None
 
     @property
     def paths(self):
@@ -103,7 +104,7 @@ def duration(seconds):
 
 
 class Display:
-    """One line that stays up to date on a terminal; elsewhere a line whenever something ended, and one a minute."""
+    """One line that stays up to date on a terminal; elsewhere a line whenever something ended, and one per minute."""
 
     def __init__(self, name, stream=None):
         self.name, self.stream = name, stream or sys.stderr
@@ -304,7 +305,7 @@ def ending(log, code, start=0, n_lines=3):
     lines = [line for line in text.splitlines() if line.strip()]
     reason = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     if code == 0:
-        reason = "it ended without an error, but a result that was wanted is not there, or not the wanted one"
+        reason = "exited without an error, but did not write the expected result"
     return "\n".join([reason, *lines[-n_lines:]])
 
 

@@ -1,4 +1,4 @@
-"""ENGINE=ray: the jobs of train/engine.py on the machines of a Ray cluster (requirements-cluster.txt).
+"""ENGINE=ray: the jobs of launch/engine.py on the machines of a Ray cluster (requirements-cluster.txt).
 
 No common disk is needed. A job works in a temporary folder of the machine that Ray gives it, and every few seconds sends the files
 that changed to the driver, the process that started the script, which puts them where a local run would have. When the machine
@@ -20,8 +20,8 @@ from pathlib import Path
 import filelock
 import ray
 
-from train.engine import BUSY, LOST, POLL, Engine, start_process, stop
-from train.files import RunError, explain, write_atomic
+from launch.engine import LOST, POLL, Engine, start_process, stop
+from runs.files import BUSY, RunError, explain, write_atomic
 
 SYNC = 5.0  # seconds between two looks at the files of a run
 ATTEMPTS = 5  # machines a run may lose before it counts as failed

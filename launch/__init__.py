@@ -1,0 +1,1 @@
+"""Many runs: local processes or a Ray cluster, and the missing runs of a table file."""

@@ -1,0 +1,88 @@
+"""The project's own runs: what configs/evidence.json lists, in its order, as far as this machine gets.
+
+    python -m launch.evidence           makes what is missing in out/ (JOBS=n at once); stopped and started again, it goes on
+    python -m launch.evidence --list    what the list holds and how much of it is done
+
+The list names tables, rows and seeds; the first entries are worth most. `python -m runs.collect out` adds finished runs to results/.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from launch.engine import Display
+from launch.reproduce import chosen_rows, make_engine, make_jobs, setting
+from runs.collect import RESULTS, read_results
+from runs.errors import ConfigError, nearest
+from runs.table_files import ROOT, find_table
+
+LIST = ROOT / "configs" / "evidence.json"
+KEYS = {"table": str, "rows": list, "seeds": int, "from_seed": int, "dataset": str, "why": str}
+
+
+def read_list(path=LIST):
+    """The entries: {"table": ..., "rows": [...], "seeds": n, "from_seed": 0, "dataset": None, "why": ...}."""
+    entries = json.loads(Path(path).read_text())
+    for entry in entries:
+        for key, value in entry.items():
+            if key not in KEYS or not isinstance(value, KEYS[key]):
+                raise ConfigError(f"{path}: {key}={value!r}: expected one of {', '.join(KEYS)}.{nearest(key, KEYS)}")
+    return entries
+
+
+def jobs_of(entry, out, **needed):
+    """The jobs of one entry: the seeds number `from_seed` to `from_seed` + `seeds` - 1 of its rows."""
+    rows = chosen_rows(find_table(entry["table"]), entry.get("rows", []))
+    first = entry.get("from_seed", 0)
+    return make_jobs(rows, out, entry.get("dataset"), seeds=slice(first, first + entry.get("seeds", 1)), **needed)
+
+
+def all_jobs(entries, out, **needed):
+    """The jobs of the list in its order, each once."""
+    jobs = {}
+    for entry in entries:
+        for job in jobs_of(entry, out, **needed):
+            jobs.setdefault((job.folder, job.results), job)
+    return list(jobs.values())
+
+
+def collected(jobs):
+    """The names of the jobs whose results are in results/ already."""
+    records, _ = read_results([RESULTS]) if RESULTS.exists() else ([], [])
+    known = {(record["id"], record["seed"], record["fold"]) for record in records}
+    return {job.name for job in jobs if all((job.id, job.seed, fold) in known for fold in range(len(job.results)))}
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", action="store_true", help="print the list and how much of it is done, and run nothing")
+    arguments = parser.parse_args(argv)
+    out = Path(setting("OUT", ROOT / "out")).resolve()
+    entries = read_list()
+    if arguments.list:
+        for entry in entries:
+            jobs = jobs_of(entry, out)
+            done = collected(jobs) | {job.name for job in jobs if job.done()}
+            what = ", ".join(entry.get("rows", [])) or "all rows"
+            print(f"{entry['table']}{' on ' + entry['dataset'] if 'dataset' in entry else ''}: {len(done)} of {len(jobs)} ({what})")
+        return 0
+    jobs = all_jobs(entries, out)
+    there = collected(jobs)
+    engine, display = make_engine(), Display("evidence")
+    try:
+        state = engine.run([job for job in jobs if job.name not in there], display)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        engine.close()
+    display.close(state)
+    for failed, reason in state.failed.items():
+        print(f"failed: {failed}\n  " + reason.replace("\n", "\n  "), file=sys.stderr)
+    return 1 if state.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

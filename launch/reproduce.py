@@ -1,0 +1,157 @@
+"""Makes the missing runs of a table file: python -m launch.reproduce benchmarking_gnns/table2_ZINC [ROW ...]
+
+Environment variables, the same for every script:
+
+    JOBS=n          runs at once on the CPU (1); with GPUs one run per GPU
+    SEEDS=n         only the first n seeds of each row
+    QUICK=1         a tiny part of the data, two epochs, one seed: to see that everything works
+    DATASET=NAME    run the rows on another dataset, such as ZINC-redrawn; not the paper's data then, and marked as such
+    OUT=FOLDER      where the runs are kept (out)
+    ENGINE=ray      send the runs to a Ray cluster: that of RAY_ADDRESS, or one of this machine alone (requirements-cluster.txt);
+                    as many at once as fit, or JOBS
+    CPUS=n, GPUS=n  cores (1) and GPUs (one where the cluster has any now) that a run occupies on the cluster
+
+An empty variable counts as unset. Exit code: 0, 1 if runs failed, 2 for invalid settings, 130 when stopped.
+"""
+
+import argparse
+import importlib.util
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from launch.engine import OUT, Display, Job, LocalEngine
+from runs.errors import ConfigError
+from runs.files import RunError, read_json
+from runs.folder import configuration_folder
+from runs.identity import identity
+from runs.naming import changed_keys, run_name
+from runs.result import problem_of
+from runs.table_files import ROOT, find_table
+
+
+def has_result(id, seed, path):
+    """Whether the result of this identity and seed is at `path`, in a folder fold_F. If not, the run is started, and says what is
+    wrong with it."""
+    try:
+        record = read_json(path)
+    except (RunError, OSError):
+        return False
+    if record is None or problem_of(record):
+        return False
+    return (record["id"], record["seed"], f"fold_{record['fold']}") == (id, seed, path.parent.name)
+
+
+def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), **needed):
+    """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
+    early is a whole table of few seeds, not a few rows of it. A run that two rows want is one job. `seeds` chooses among
+    those of a row, `needed` has the cpus and gpus of each job."""
+    jobs, planned = [], set()
+    for row in rows:
+        changes = ({"dataset": dataset} if dataset else {}) | (row.quick_changes() if quick else {})
+        config, id = row.changed(changes), row.id(changes)
+        name = run_name(str(row), changed_keys(identity(row.config), identity(config)))
+        folder = configuration_folder(out, config, name).relative_to(out)
+        folds = range(1 if quick else row.table.folds)
+        words = ["--config", f"{row.table.path}/{row.name}"]
+        words += [word for key, value in changes.items() for word in (f"--{key}", str(value))]
+        words += ["--folds", ",".join(map(str, folds))] if row.table.folds > 1 else []
+        for place, seed in enumerate(row.seeds[slice(1) if quick else seeds]):
+            if (id, seed) in planned:
+                continue
+            planned.add((id, seed))
+            results = [folder / f"seed_{seed}" / f"fold_{fold}" / "result.json" for fold in folds]
+            command = (str(ROOT / f"main_{row.table.main}.py"), *words, "--seed", str(seed), "--out_dir", OUT)
+            job = Job(
+                f"{name} seed {seed}",
+                command,
+                out,
+                str(folder / f"seed_{seed}"),
+                tuple(map(str, results)),
+                accepts=partial(has_result, id, seed),
+                id=id,
+                seed=seed,
+                **needed,
+            )
+            jobs.append((place, job))
+    return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
+
+
+def chosen_rows(table, names):
+    """The rows of a table file that are asked for, or all."""
+    return [table.row(name) for name in names] if names else list(table.rows.values())
+
+
+def gpu_numbers():
+    """The GPUs of this machine that torch and the runs may use, by the names that CUDA_VISIBLE_DEVICES has for them."""
+    import torch
+
+    n_gpus, chosen = torch.cuda.device_count(), setting("CUDA_VISIBLE_DEVICES")
+    return chosen.split(",")[:n_gpus] if chosen else list(range(n_gpus))
+
+
+def setting(name, default=None):
+    return os.environ.get(name) or default
+
+
+def make_engine():
+    name = setting("ENGINE", "local")
+    n_jobs = number("JOBS", least=1)
+    if name == "local":
+        return LocalEngine(n_jobs, gpu_numbers())
+    if name != "ray":
+        raise SystemExit(f"ENGINE={name}: expected local or ray")
+    if importlib.util.find_spec("ray") is None:
+        raise SystemExit("ENGINE=ray: Ray is not installed; bash install.sh requirements-cluster.txt installs it")
+    from launch.ray_engine import RayEngine
+
+    return RayEngine(n_jobs, setting("RAY_ADDRESS"))
+
+
+def number(name, default=None, least=0):
+    """The number that a setting is, or its default."""
+    text = setting(name, default)
+    if text is not None and (not (text.isascii() and text.isdigit()) or int(text) < least):
+        raise SystemExit(f"{name}={text}: expected {'a positive number' if least else 'a number'}")
+    return text and int(text)
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("table", help="a table file, as benchmarking_gnns/table3, or the path of one of yours")
+    parser.add_argument("rows", nargs="*", help="rows to run; all when none is named")
+    arguments = parser.parse_args(argv)
+    table = find_table(arguments.table)
+    rows = chosen_rows(table, arguments.rows)
+    main_file = ROOT / f"main_{table.main}.py"
+    if not main_file.exists():
+        raise ConfigError(f"{table.path}: main={table.main!r}: there is no {main_file}")
+    quick = setting("QUICK", "0") != "0"
+    out = Path(setting("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
+    engine, display = make_engine(), Display(table.name)
+    try:
+        needed = {"cpus": number("CPUS", "1", least=1), "gpus": number("GPUS", str(min(1, engine.gpus)))}
+        seeds = slice(number("SEEDS", least=1))
+        state = engine.run(make_jobs(rows, out, setting("DATASET"), quick, seeds, **needed), display)
+    except KeyboardInterrupt:
+        print("\nStopped; the same command goes on from here.", file=sys.stderr)
+        return 130
+    finally:
+        engine.close()
+    display.close(state)
+    for failed, reason in state.failed.items():
+        print(f"failed: {failed}\n  " + reason.replace("\n", "\n  "), file=sys.stderr)
+    return 1 if state.failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SystemExit as stop:
+        if not isinstance(stop.code, str):
+            raise
+        print(stop.code, file=sys.stderr)
+        sys.exit(2)  # the script does not go on to print the table
