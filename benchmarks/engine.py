@@ -13,8 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from train import engine
 from train.engine import Engine, Job
+
+from train import engine
 
 DONE = set()  # names of finished jobs; a real engine looks for result files
 

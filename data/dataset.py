@@ -33,9 +33,7 @@ class DataConfig(Section):
         description="folder with raw files of yours, looked at first (environment variable GNN_DATA)",
         json_schema_extra=NO_IDENTITY,
     )
-    raw_dir: str = Key(
-        str(ROOT / "raw"), description="folder of downloaded raw files", json_schema_extra=NO_IDENTITY
-    )
+    raw_dir: str = Key(str(ROOT / "raw"), description="folder of downloaded raw files", json_schema_extra=NO_IDENTITY)
     offline: bool = Key(False, description="never download", json_schema_extra=NO_IDENTITY)
     workers: int | None = Key(
         None,
@@ -85,8 +83,8 @@ class GraphDataset:
     `stands_for` names the dataset of a paper whose printed numbers this one is compared with, and says in one line why it may
     be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not put beside the paper's numbers.
 
-    `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it. `needs` are the
-    transforms to compute, {name: parameters} (data/transforms).
+    `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it.
+    `needs` are the transforms to compute, {name: parameters} (data/transforms).
 
     With config.limit only so many graphs of each part are used: a generated dataset (`generated`) makes no others, another
     is read completely and subsampled.

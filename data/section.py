@@ -1,4 +1,5 @@
-"""The base of every section of a configuration, wherever it is defined: unknown keys and wrong types are refused, nothing changes later."""
+"""The base of every section of a configuration, wherever it is defined: unknown keys and wrong types are refused, nothing
+changes later."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -1,8 +1,8 @@
 """Many runs at once: what is finished is skipped, what fails is reported, what others run is waited for.
 
-A job is a command that leaves result files. `LocalEngine` starts as many on this machine as there are slots: one per GPU, or several
-processes on the CPU; launch/ray_engine.py sends them to a cluster. Nothing is kept in memory that is not on the disk: stopped at
-any moment and started again, only what is missing is done.
+A job is a command that leaves result files. `LocalEngine` starts as many on this machine as there are slots: one per GPU, or
+several processes on the CPU; launch/ray_engine.py sends them to a cluster. Nothing is kept in memory that is not on the disk:
+stopped at any moment and started again, only what is missing is done.
 """
 
 import ctypes
@@ -31,8 +31,8 @@ OUT = "{out}"  # stands in a job's command for the folder of the runs
 
 @dataclass(frozen=True)
 class Job:
-    """A command (words after `python`), and the files below `out` it leaves when it is done. A job writes only below `out/folder`. The
-    placeholder OUT in its command is replaced by `out`, which may differ between machines.
+    """A command (words after `python`), and the files below `out` it leaves when it is done. A job writes only below
+    `out/folder`. The placeholder OUT in its command is replaced by `out`, which may differ between machines.
 
     `needs` are names of jobs that must be done before. `command` may be a function without arguments, called when they are: a
     choice among their results. `cpus` and `gpus` are what it occupies on a cluster. `accepts(path)` is true if the file exists and

@@ -3,7 +3,8 @@
     python -m launch.evidence           makes what is missing in out/ (JOBS=n at once); stopped and started again, it goes on
     python -m launch.evidence --list    what the list holds and how much of it is done
 
-The list names tables, rows and seeds; the first entries are worth most. `python -m runs.collect out` adds finished runs to results/.
+The list names tables, rows and seeds; the first entries are worth most. `python -m runs.collect out` adds finished runs to
+results/.
 """
 
 import argparse
@@ -58,7 +59,9 @@ def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m launch.evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--list", action="store_true", help="print the list and how much of it is done, and run nothing")
+    parser.add_argument(
+        "--list", action="store_true", help="print the list and how much of it is done, and run nothing"
+    )
     arguments = parser.parse_args(argv)
     out = Path(setting("OUT", ROOT / "out")).resolve()
     entries = read_list()
@@ -67,7 +70,9 @@ def main(argv=None):
             jobs = jobs_of(entry, out)
             done = collected(jobs) | {job.name for job in jobs if job.done()}
             what = ", ".join(entry.get("rows", [])) or "all rows"
-            print(f"{entry['table']}{' on ' + entry['dataset'] if 'dataset' in entry else ''}: {len(done)} of {len(jobs)} ({what})")
+            print(
+                f"{entry['table']}{' on ' + entry['dataset'] if 'dataset' in entry else ''}: {len(done)} of {len(jobs)} ({what})"
+            )
         return 0
     jobs = all_jobs(entries, out)
     there = collected(jobs)

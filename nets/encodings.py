@@ -1,7 +1,7 @@
 """Positional and structural encodings: each says which transform of the data it needs and how that becomes a vector per node.
 
-In a configuration `encodings` is a list: [{"kind": "LapPE", "k": 8, "signs": "flip"}]. To add an encoding, write its class and add it
-to `AnyEncoding`.
+In a configuration `encodings` is a list: [{"kind": "LapPE", "k": 8, "signs": "flip"}]. To add an encoding, write its class and
+add it to `AnyEncoding`.
 """
 
 from typing import Annotated, Literal
@@ -74,7 +74,9 @@ class NodeIndex(Section):
 
 
 AnyEncoding = Annotated[LapPE | RWSE | NodeIndex, Field(discriminator="kind")]
-AnyNumbers = Annotated[LapPE | RWSE, Field(discriminator="kind")]  # those that give numbers per node, without parameters
+AnyNumbers = Annotated[
+    LapPE | RWSE, Field(discriminator="kind")
+]  # those that give numbers per node, without parameters
 
 
 class LinearEncoding(nn.Module):
@@ -119,5 +121,7 @@ def needs_of(encodings):
     for encoding in encodings:
         for name, parameters in encoding.needs.items():
             if wanted.setdefault(name, parameters) != parameters:
-                raise ValueError(f"encodings need {name} with {wanted[name]} and with {parameters}: give them the same numbers")
+                raise ValueError(
+                    f"encodings need {name} with {wanted[name]} and with {parameters}: give them the same numbers"
+                )
     return wanted

@@ -16,8 +16,8 @@ LAYERS = {
 
 
 class GATNet(EdgeVariantsNet):
-    """The last layer has one head as wide as the n_heads of width hidden_dim of the others together: the printed counts of edge_representations
-    say so, and those of the other variants allow it."""
+    """The last layer has one head as wide as the n_heads of width hidden_dim of the others together: the printed counts of
+    edge_representations say so, and those of the other variants allow it."""
 
     class Config(EdgeConfig):
         model: Literal["GAT"] = Field("GAT", description="which net")
@@ -25,9 +25,9 @@ class GATNet(EdgeVariantsNet):
         n_heads: int = Field(8, gt=0, description="number of heads of all layers but the last, which has one")
         layer_type: Literal["attention", "isotropic", "edge_features", "edge_representations"] = Field(
             "attention",
-            description="attention: eq. (62)-(63), the default; isotropic: (61) without attention; edge_features: as attention with another "
-            "slope and start, in a net that holds an unread edge embedding, as a printed count does; edge_representations: (64)-(67) with "
-            "edge representations",
+            description="attention: eq. (62)-(63), the default; isotropic: (61) without attention; edge_features: as attention "
+            "with another slope and start, in a net that holds an unread edge embedding, as a printed count does; "
+            "edge_representations: (64)-(67) with edge representations",
         )
 
     @staticmethod

@@ -9,7 +9,11 @@ from layers.gatedgcn_layer import EdgeFeatGatedGCNLayer, GatedGCNLayer, Isotropi
 from nets.inputs import EdgeEmbedding
 from nets.skeleton import GCNConfig, MessagePassingNet
 
-LAYERS = {"isotropic": IsotropicGatedGCNLayer, "edge_features": EdgeFeatGatedGCNLayer, "edge_representations": GatedGCNLayer}
+LAYERS = {
+    "isotropic": IsotropicGatedGCNLayer,
+    "edge_features": EdgeFeatGatedGCNLayer,
+    "edge_representations": GatedGCNLayer,
+}
 
 
 class EdgeConfig(GCNConfig):

@@ -23,9 +23,7 @@ class GINNet(MessagePassingNet):
 
     class Config(GCNConfig):
         model: Literal["GIN"] = Field("GIN", description="which net")
-        aggregator: Literal["sum", "mean", "max"] = Field(
-            "sum", description="how neighbours are aggregated, eq. (28)"
-        )
+        aggregator: Literal["sum", "mean", "max"] = Field("sum", description="how neighbours are aggregated, eq. (28)")
         n_mlp: int = Field(2, gt=0, description="number of linear maps in a layer, eq. (27)")
         learn_eps: bool = Field(True, description="whether ε is learned, eq. (28); 0 otherwise")
         jumping_knowledge: bool = Field(

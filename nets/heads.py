@@ -15,7 +15,8 @@ class Head(Section):
 
     pool: Literal["mean", "sum", "max"] = Field("mean", description="how the nodes of a graph are pooled, eq. (31)")
     mlp: list[float] | None = Field(
-        None, description="widths of the hidden layers of the prediction MLP as shares of its input, as [0.5,0.25]; null: the net's own"
+        None,
+        description="widths of the hidden layers of the prediction MLP as shares of its input, as [0.5,0.25]; null: the net's own",
     )
 
     def shares(self, own=(0.5, 0.25)):

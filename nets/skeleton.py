@@ -74,7 +74,9 @@ class MessagePassingNet(nn.Module):
         width = self.width(config)
         self.embedding = InputEmbedding(features, config, width)
         self.edge_embedding = EdgeEmbedding(features, config, width) if self.has_edges(config) else None
-        self.layers = nn.ModuleList(self.make_layer(config, i, width, width) for i in range(self.n_layers(config, features)))
+        self.layers = nn.ModuleList(
+            self.make_layer(config, i, width, width) for i in range(self.n_layers(config, features))
+        )
         if self.edge_embedding is not None:
             self.layers[-1].update_edges = False  # no head reads the edges
         self.head = self.make_head(config, task)

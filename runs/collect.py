@@ -1,6 +1,8 @@
-"""Reading results: result.json of run folders and the .jsonl files of results/. What is damaged, foreign or doubled is named and left out.
+"""Reading results: result.json of run folders and the .jsonl files of results/.
 
-    python -m runs.collect out             adds the finished runs below out/ to results/, each to the file of its table
+    python -m runs.collect out      adds the finished runs below out/ to results/, each to the file of its table
+
+What is damaged, foreign or doubled is named and left out.
 """
 
 import argparse
@@ -19,7 +21,8 @@ SKIPPED = ("replaced-", "quick")  # folders of runs that were replaced, and of Q
 
 
 def read_results(folders):
-    """(records, problems): all results below the folders, one per identity, seed and fold (the newest), and why others do not count."""
+    """(records, problems): all results below the folders, one per identity, seed and fold (the newest), and why others do not
+    count."""
     found, problems = [], []
     for folder in map(Path, folders):
         paths = [folder] if folder.is_file() else sorted((*folder.rglob("result.json"), *folder.rglob("*.jsonl")))

@@ -1,8 +1,8 @@
 """A ledger: many small answers in one file, one line of JSON per key, each on the disk before the next begins.
 
-Several processes may write. Each holds the ledger's lock while it does, and a key that is there already is not written again: a worker
-that outlives its killed parent can at worst repeat an answer. A line carries a checksum; a last line that a kill or a full disk cut
-off is dropped, a damaged one is named and dropped, and their work is done again.
+Several processes may write. Each holds the ledger's lock while it does, and a key that is there already is not written again:
+a worker that outlives its killed parent can at worst repeat an answer. A line carries a checksum; a last line that a kill or a
+full disk cut off is dropped, a damaged one is named and dropped, and their work is done again.
 """
 
 import errno

@@ -1,4 +1,5 @@
-"""What a metric is: its name, which way is better, how it is printed and which values it can have. Every result says it of its own."""
+"""What a metric is: its name, which way is better, how it is printed and which values it can have. Every result says it of its
+own."""
 
 import math
 from typing import NamedTuple

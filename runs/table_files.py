@@ -19,7 +19,16 @@ from runs.identity import hash_of, identity, kind_of
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "configs"
-KEYS = {"paper": str, "main": str, "seeds": list, "folds": int, "shared": dict, "quick": dict, "rows": dict, "grid": dict}
+KEYS = {
+    "paper": str,
+    "main": str,
+    "seeds": list,
+    "folds": int,
+    "shared": dict,
+    "quick": dict,
+    "rows": dict,
+    "grid": dict,
+}
 REQUIRED = ("main", "seeds", "rows")
 ROW_KEYS = {"seeds": list, "printed": str, "note": str}  # of a row, beside the keys of its configuration
 
@@ -76,14 +85,18 @@ class TableFile:
 
     def row(self, name):
         if name not in self.rows:
-            raise ConfigError(f"{name}: {self.path} has no such row.{nearest(name, self.rows)} It has {', '.join(self.rows)}")
+            raise ConfigError(
+                f"{name}: {self.path} has no such row.{nearest(name, self.rows)} It has {', '.join(self.rows)}"
+            )
         return self.rows[name]
 
 
 def check_keys(place, content, kinds, required=()):
     for key, value in content.items():
         if key not in kinds:
-            raise ConfigError(f"{place}: {key}={value!r}: unknown key.{nearest(key, kinds)} Expected {', '.join(kinds)}")
+            raise ConfigError(
+                f"{place}: {key}={value!r}: unknown key.{nearest(key, kinds)} Expected {', '.join(kinds)}"
+            )
         if not isinstance(value, kinds[key]) or isinstance(value, bool):
             raise ConfigError(f"{place}: {key}={value!r}: expected {kinds[key].__name__}")
     if missing := [key for key in required if key not in content]:
@@ -188,7 +201,9 @@ def find_row(name, main=None):
     if name.endswith(".json"):
         table = find_table(name)
         if len(table.rows) > 1:
-            raise ConfigError(f"{name}: name one of its rows, as {name}/{next(iter(table.rows))}: {', '.join(table.rows)}")
+            raise ConfigError(
+                f"{name}: name one of its rows, as {name}/{next(iter(table.rows))}: {', '.join(table.rows)}"
+            )
         return next(iter(table.rows.values()))
     tables = [table for table in table_files().values() if main in (None, table.main)]
     found = [table.rows[name] for table in tables if name in table.rows]
@@ -196,5 +211,7 @@ def find_row(name, main=None):
         return found[0]
     if found:
         raise ConfigError(f"{name}: several tables have this row: {', '.join(map(str, found))}")
-    names = {row: None for table in tables for row in table.rows} | {str(r): None for t in tables for r in t.rows.values()}
+    names = {row: None for table in tables for row in table.rows} | {
+        str(r): None for t in tables for r in t.rows.values()
+    }
     raise ConfigError(f"{name}: no such row.{nearest(name, names)} python -m tables.rows lists all rows")

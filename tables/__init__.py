@@ -6,7 +6,9 @@ def row_report(name, results):
     lines = [name]
     for record in results:
         values = (record["metrics"] or {}).get(record["select"])
-        lines.append(f"seed {record['seed']} fold {record['fold']}: {record['status']}, {record['epochs']} epochs, {values}")
+        lines.append(
+            f"seed {record['seed']} fold {record['fold']}: {record['status']}, {record['epochs']} epochs, {values}"
+        )
     return "\n".join(lines)
 
 

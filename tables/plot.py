@@ -16,7 +16,6 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
-
 from train.files import RunError, write_atomic
 from train.naming import run_name
 from train.result_files import add_folders, read_results, report

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from data.catalogue import CATALOGUE
-from nets import build_net, count_parameters
-from train.config import Config
 from train.signals import end_with_pipe
 from train.table import PAPER, config_files
+
+from nets import build_net, count_parameters
+from train.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = (2, 3, 4, 6, 7, 8)

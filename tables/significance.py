@@ -14,7 +14,6 @@ from statistics import fmean
 
 import numpy as np
 from scipy.stats import wilcoxon
-
 from train.naming import run_name
 from train.result_files import add_folders, read_results, report
 from train.signals import end_with_pipe

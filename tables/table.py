@@ -20,13 +20,13 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean, pstdev, stdev
 
-from scipy.stats import ttest_ind_from_stats
-
 from data.catalogue import CATALOGUE
-from train.config import read_config
+from scipy.stats import ttest_ind_from_stats
 from train.naming import QUICK, run_name
 from train.result_files import add_folders, read_results, report
 from train.signals import end_with_pipe
+
+from train.config import read_config
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper_tables" / "benchmarking_gnns"

@@ -1,8 +1,9 @@
 """What is generated in docs/ and results/ is what the code and the result files say now."""
 
-from docs import make_models, make_reproduce
 from train.result_files import ROOT, read_results
 from train.table import config_files
+
+from docs import make_models, make_reproduce
 
 
 def test_the_page_of_the_models_is_up_to_date():

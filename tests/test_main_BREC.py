@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from train.files import RunError
 
 import main_BREC
 from data.BREC import BREC
@@ -19,7 +20,6 @@ from exact import METHODS
 from tests.data.test_BREC import write_files
 from train import pairs
 from train.config import ConfigError, parse_config
-from train.files import RunError
 from train.pair_config import schema_of
 from train.pairs import MethodJudge, append_line, ask, repaired_log
 from train.siamese import NetJudge, make_net, paired_batches, train_on_pair

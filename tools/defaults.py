@@ -83,7 +83,11 @@ def make():
 
 def conflicts(old, new):
     """What the file says and the schema no longer does: keys that are gone or have another default."""
-    gone = [f"{place}: {value!r} in the file, gone from the schema" for place, value in old["defaults"].items() if place not in new["defaults"]]
+    gone = [
+        f"{place}: {value!r} in the file, gone from the schema"
+        for place, value in old["defaults"].items()
+        if place not in new["defaults"]
+    ]
     return gone + [
         f"{place}: {value!r} in the file, {new['defaults'][place]!r} in the schema"
         for place, value in old["defaults"].items()
@@ -95,7 +99,9 @@ def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m tools.defaults", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the file is not what the schema says")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 if the file is not what the schema says"
+    )
     check = parser.parse_args(argv).check
     new = make()
     old = json.loads(DEFAULTS.read_text()) if DEFAULTS.exists() else {"defaults": {}}

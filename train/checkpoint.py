@@ -30,7 +30,9 @@ def load_state(run, trainer):
     except Exception as error:  # whatever torch finds in a file that is not one of ours
         raise RunError(f"{path} is damaged ({error}): start this run again with --force") from error
     if key != run.key:
-        raise RunError(f"{path} is of another run ({key}): move it to its own folder, or start this run again with --force")
+        raise RunError(
+            f"{path} is of another run ({key}): move it to its own folder, or start this run again with --force"
+        )
     if dataset != trainer.fold.store.hash:
         raise RunError(f"{path} was made on another version of the dataset: start this run again with --force")
     return state, commits if now in commits else [*commits, now]

@@ -1,4 +1,4 @@
-"""The command line of a main file, made from the schema: a row of a table file, every key of it overridden by `--net.hidden_dim 70`.
+"""The command line of a main file, made from the schema: a row of a table file, every key overridden by `--net.hidden_dim 70`.
 
 Unknown keys, rows and values are refused in one line that says what would be right.
 """
@@ -24,12 +24,14 @@ from train.config import Config
 def parse_config(argv, main, datasets, default, description="", first_try=None, schema_of=lambda content: Config):
     """The configuration that the command line of main_MAIN.py asks for.
 
-    `datasets` holds the datasets it can run, by name; `default` is the row to run when no --config is given, as "table3/GCN-LapPE-L4".
+    `datasets` holds the datasets it can run, by name; `default` is the row to run without --config, as "table3/GCN-LapPE-L4".
     `first_try` is the small dataset to use when neither --config nor --dataset is given. `schema_of` says which schema the content
     of a row follows.
     """
     chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    chooser.add_argument("--config", metavar="ROW", help=f"a row, as {default}, or FILE.json/ROW of a table file of yours")
+    chooser.add_argument(
+        "--config", metavar="ROW", help=f"a row, as {default}, or FILE.json/ROW of a table file of yours"
+    )
     chooser.add_argument("--model", metavar="NAME", help="the row of another model")
     chosen, words = chooser.parse_known_args(argv)
     row = choose_row(main, chosen, asked_dataset(words, datasets), default)
@@ -78,7 +80,9 @@ def choose_row(main, chosen, dataset, default):
             return found[0]
         if of_dataset:
             have = list(dict.fromkeys(map(model_of, of_dataset)))
-            raise ConfigError(f"--model {model}: no such row of {name}.{nearest(model, have)} Rows exist for {', '.join(have)}")
+            raise ConfigError(
+                f"--model {model}: no such row of {name}.{nearest(model, have)} Rows exist for {', '.join(have)}"
+            )
     return base
 
 
@@ -174,7 +178,9 @@ def parse_overrides(words, keys, chooser, content, description, epilog):
     )
     for name, field in keys.items():
         value = look_up(content, name, field)
-        help_text = f"{field.description or name} ({allowed(field)}; here {json.dumps(value, default=str)})".replace("%", "%%")
+        help_text = f"{field.description or name} ({allowed(field)}; here {json.dumps(value, default=str)})".replace(
+            "%", "%%"
+        )
         flag = {"nargs": "?", "const": "true"} if field.annotation is bool else {}
         parser.add_argument(f"--{name}", dest=name, default=argparse.SUPPRESS, metavar="VALUE", help=help_text, **flag)
     given, unknown = parser.parse_known_args(words)
@@ -187,8 +193,9 @@ def parse_overrides(words, keys, chooser, content, description, epilog):
 def epilog(main, datasets, default, first_try):
     small = f" on {first_try}, a first try, unless --dataset names another" if first_try else ""
     return (
-        f"Datasets: {', '.join(datasets)}. Without --config, {default} is run{small}, or with --model and --dataset the first row of "
-        f"theirs in configs/. The keys are those of the row's model. A finished run is not run again; an interrupted one goes on."
+        f"Datasets: {', '.join(datasets)}. Without --config, {default} is run{small}, or with --model and --dataset the first "
+        "row of theirs in configs/. The keys are those of the row's model. A finished run is not run again; an interrupted one "
+        "goes on."
     )
 
 
@@ -276,8 +283,8 @@ def explain_error(problem, schema, content):
     if problem["type"] == "missing":
         return f"{key}: missing. Expected {allowed(keys[key])}" if key in keys else f"{key}: missing"
     if problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        context = problem["ctx"]
-        return f"{key}: {context.get('tag', 'no kind')!r}: expected one of {context.get('expected_tags', 'the kinds of this section')}"
+        kinds = problem["ctx"].get("expected_tags", "the kinds of this section")
+        return f"{key}: {problem['ctx'].get('tag', 'no kind')!r}: expected one of {kinds}"
     if key in keys:
         return f"{key}={problem['input']!r}: expected {allowed(keys[key])}"
     return f"{key}: {problem['msg'].removeprefix('Value error, ')}"

@@ -1,7 +1,7 @@
 """The papers' metrics, computed over a whole split: what is added up batch by batch is exact, so batch size does not matter.
 
-A metric says in `measures` what it gives: name, direction, digits, range. The first one selects; the others are further numbers for the
-result. `compute` gives all of them, {name: value}.
+A metric says in `measures` what it gives: name, direction, digits, range. The first one selects; the others are further
+numbers for the result. `compute` gives all of them, {name: value}.
 """
 
 import torch

@@ -13,7 +13,6 @@ from torch.optim.lr_scheduler import LambdaLR, MultiStepLR, ReduceLROnPlateau, S
 
 from data.section import Section
 
-
 # --------------------------------------------------------------------------------------------------------------------
 # Optimizers
 
@@ -22,14 +21,20 @@ class Optimizer(Section):
     """What all optimizers have."""
 
     lr: float = Field(gt=0, description="learning rate at the start")
-    weight_decay: float = Field(0.0, ge=0, description="weight decay: an L2 penalty, with adamw decoupled from the gradient")
+    weight_decay: float = Field(
+        0.0, ge=0, description="weight decay: an L2 penalty, with adamw decoupled from the gradient"
+    )
     clip_norm: float | None = Field(None, gt=0, description="largest norm of the gradient; null: not clipped")
-    accumulate: int = Field(1, gt=0, description="batches per step; what is left at the end of an epoch makes a step too")
-    accumulated: Literal["mean", "sum"] = Field("mean", description="gradients of the batches of a step: averaged or summed")
+    accumulate: int = Field(
+        1, gt=0, description="batches per step; what is left at the end of an epoch makes a step too"
+    )
+    accumulated: Literal["mean", "sum"] = Field(
+        "mean", description="gradients of the batches of a step: averaged or summed"
+    )
     first_step: Literal["full", "alone"] = Field(
         "full",
-        description="alone: a step after the first batch, then after every `accumulate` of them, and what is left at the end of an epoch "
-        "is dropped: with batch_size 1 and summed gradients this is how the program that made the tables trains WL-GNNs",
+        description="alone: a step after the first batch, then after every `accumulate` of them, and what is left at the end of "
+        "an epoch is dropped: with batch_size 1 and summed gradients this is how the program that made the tables trains WL-GNNs",
     )
 
 
@@ -144,9 +149,15 @@ class Stop(Section):
     epochs: int = Field(1000, gt=0, description="stop after this many epochs")
     hours: float = Field(12.0, gt=0, description="stop after this many hours of training, interruptions not counted")
     min_lr: float | None = Field(None, gt=0, description="stop when the learning rate falls below this; null: never")
-    loss: float | None = Field(None, description="stop when the training loss of an epoch falls below this; null: never")
-    patience: int | None = Field(None, gt=0, description="stop after this many epochs without a better validation; null: never")
-    of: Literal["loss", "metric"] = Field("loss", description="with patience: which value of the validation must improve")
+    loss: float | None = Field(
+        None, description="stop when the training loss of an epoch falls below this; null: never"
+    )
+    patience: int | None = Field(
+        None, gt=0, description="stop after this many epochs without a better validation; null: never"
+    )
+    of: Literal["loss", "metric"] = Field(
+        "loss", description="with patience: which value of the validation must improve"
+    )
     ties: Literal["wait", "renew"] = Field(
         "wait", description="with patience: an equally good epoch counts as no improvement (wait) or as one (renew)"
     )

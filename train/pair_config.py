@@ -7,7 +7,8 @@ from train.config import AnyNet, BaseConfig, Optimisation
 
 
 class PairTrainConfig(Optimisation):
-    """The training of section 4.1, with the hyper-parameters of Table 7. The schedule follows the training loss: there is no other."""
+    """The training of section 4.1, with the hyper-parameters of Table 7. The schedule follows the training loss: there is no
+    other."""
 
     batch_size: int = Field(gt=1, description="graphs per mini-batch, half of them copies of each graph")
     margin: float = Field(0.0, description="cosine similarity that is close enough to different, eq. (1)")

@@ -1,7 +1,7 @@
 """A run over the pairs of a dataset (BREC): a judge is asked about each pair, in several processes, and the answers are counted.
 
-Every answer is a line of a ledger, pairs.jsonl, on the disk before the next pair begins. Killed at any moment and started again, the
-run goes on with the pairs that have no line.
+Every answer is a line of a ledger, pairs.jsonl, on the disk before the next pair begins. Killed at any moment and started
+again, the run goes on with the pairs that have no line.
 """
 
 import time
@@ -44,7 +44,9 @@ def compare_pairs(judge, run, workers=None):
             return result
         ledger = Ledger(run.path / LEDGER)
         if any(line["dataset"] != dataset.store.hash for line in ledger.lines.values()):
-            raise RunError(f"{ledger.path} was made on another version of the dataset: start this run again with --force")
+            raise RunError(
+                f"{ledger.path} was made on another version of the dataset: start this run again with --force"
+            )
         keys = [str(index) for index in dataset.indices]
         missing = set(ledger.missing(keys))
         left = [i for i, key in enumerate(keys) if key in missing]
@@ -64,7 +66,13 @@ def ask(judge, ledger, i):
     index = int(dataset.indices[i])
     kind = dataset.kind_of(index)
     ledger.append(
-        str(index), pair=index, category=kind.category, part=kind.name, **answer, seconds=seconds, dataset=dataset.store.hash
+        str(index),
+        pair=index,
+        category=kind.category,
+        part=kind.name,
+        **answer,
+        seconds=seconds,
+        dataset=dataset.store.hash,
     )
 
 

@@ -60,8 +60,8 @@ def make_net(config):
 def paired_batches(batch_size, needs, device, a, b):
     """Copies a and b, each one DGLGraph of q blocks, as batches of `batch_size` graphs: first half from a, second half from b.
 
-    What the net's encodings need is computed for each copy anew. Moved from the first numbering to the others, it would be the same for all copies
-    and hide that it depends on it.
+    What the net's encodings need is computed for each copy anew. Moved from the first numbering to the others, it would be the
+    same for all copies and hide that it depends on it.
     """
     copies_a, copies_b = dgl.unbatch(a), dgl.unbatch(b)
     for name, parameters in needs.items():

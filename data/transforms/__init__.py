@@ -1,7 +1,7 @@
 """What is computed from a graph: rows of a new node field, each a plain function of one graph (n_nodes, src, dst).
 
-A net's encodings say which transforms they need; a dataset computes them once and keeps them beside its store. To add one, write its
-function and add a line to `TRANSFORMS`.
+A net's encodings say which transforms they need; a dataset computes them once and keeps them beside its store. To add one,
+write its function and add a line to `TRANSFORMS`.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,15 @@ class Transform(NamedTuple):
 
 TRANSFORMS = {
     "laplacian": Transform(laplacian.laplacian_eigenvectors, laplacian.VERSION, "Laplacian eigenvectors"),
-    "walk_returns": Transform(random_walk.random_walk_returns, random_walk.VERSION, "return probabilities of random walks"),
+    "walk_returns": Transform(
+        random_walk.random_walk_returns, random_walk.VERSION, "return probabilities of random walks"
+    ),
 }
 
 
 def with_transforms(store, needs, workers=1):
-    """The same store with a node field for each needed transform, {name: parameters}, from the cache or computed with a progress bar."""
+    """The same store with a node field for each needed transform, {name: parameters}, from the cache or computed with a
+    progress bar."""
     for name, parameters in (needs or {}).items():
         transform = TRANSFORMS[name]
         store = store.derive(

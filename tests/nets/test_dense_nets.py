@@ -11,8 +11,8 @@ from data.CSL import skip_link_edges
 from data.dataset import Features
 from data.store import Field
 from nets.dense_input import DenseInput
-from nets.encodings import LapPE
 from nets.dense_skeleton import n_pairs, similar_sizes
+from nets.encodings import LapPE
 from nets.gcn_net import GCNNet
 from nets.ppgn_net import PPGNNet
 from nets.ring_net import RingGNNNet

@@ -59,9 +59,7 @@ def test_all_permutations_are_equally_likely():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_graph_larger_than_the_table_is_an_error_that_says_what_to_do(order):
-    with pytest.raises(
-        ValueError, match=r"NodeIndex has n=4, but a graph has 5 nodes: set n to 5 or more"
-    ):
+    with pytest.raises(ValueError, match=r"NodeIndex has n=4, but a graph has 5 nodes: set n to 5 or more"):
         encoding(4, order)(batch_of(2, 5))
 
 

@@ -22,7 +22,12 @@ NAMES = {
     "sage_aggregator": "aggregator", "neighbor_aggr_GIN": "aggregator", "n_mlp_GIN": "n_mlp", "learn_eps_GIN": "learn_eps",
     "pseudo_dim_MoNet": "pseudo_dim", "kernel": "n_kernels",
 }  # fmt: skip
-LAYERS = {"dgl": "attention", "edgefeat": "edge_features", "edgereprfeat": "edge_representations", "isotropic": "isotropic"}
+LAYERS = {
+    "dgl": "attention",
+    "edgefeat": "edge_features",
+    "edgereprfeat": "edge_representations",
+    "isotropic": "isotropic",
+}
 SIGNS = {"eigvecs": "kept", "rand_sign": "flip", "abs": "abs"}
 GONE = ("l2_norm", "out_dim", "pos_enc", "pos_enc_dim", "readout")
 

@@ -43,13 +43,26 @@ def test_table_files_and_schema_agree_on_every_identity(name):
 
 def test_keys_that_change_no_number_are_not_part_of_it():
     row = row_of("table2_ZINC/GCN-L4")
-    changes = {"seed": 7, "device": "cpu", "out_dir": "/elsewhere", "progress": False, "data.offline": True, "train.workers": 3}
+    changes = {
+        "seed": 7,
+        "device": "cpu",
+        "out_dir": "/elsewhere",
+        "progress": False,
+        "data.offline": True,
+        "train.workers": 3,
+    }
     assert row.id(changes) == row.id()
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("net.L", 5), ("dataset", "AQSOL"), ("data.limit", 9), ("train.optimizer.lr", 0.01), ("train.select.epoch", "best_val")],
+    [
+        ("net.L", 5),
+        ("dataset", "AQSOL"),
+        ("data.limit", 9),
+        ("train.optimizer.lr", 0.01),
+        ("train.select.epoch", "best_val"),
+    ],
 )
 def test_any_other_key_is(key, value):
     row = row_of("table2_ZINC/GCN-L4")

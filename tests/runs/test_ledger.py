@@ -61,7 +61,9 @@ def test_damaged_lines_are_named_and_their_work_is_done_again(path, capsys):
     assert keys(path) == ["a", "c"]
 
 
-@pytest.mark.parametrize("garbage", [b"[]\n", b"null\n", b"\xff\xfe\n", b"{}\n", b'{"key": 1, "sum": "x"}\n', b"[" * 5000 + b"\n"])
+@pytest.mark.parametrize(
+    "garbage", [b"[]\n", b"null\n", b"\xff\xfe\n", b"{}\n", b'{"key": 1, "sum": "x"}\n', b"[" * 5000 + b"\n"]
+)
 def test_foreign_lines_are_dropped(path, garbage, capsys):
     Ledger(path).append("a", value=1)
     with open(path, "ab") as file:
@@ -102,5 +104,5 @@ def test_a_killed_writer_leaves_whole_lines(path):
 
 def test_an_error_of_the_disk_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="file/answers.jsonl"):
+    with pytest.raises(RunError, match=r"file/answers\.jsonl"):
         Ledger(tmp_path / "file" / "answers.jsonl")

@@ -36,7 +36,10 @@ def test_there_are_all_rows_of_two_papers():
 def test_a_row_is_what_is_shared_and_what_differs(write):
     table = TableFile(write(MINE))
     assert table.row("A").config["train"] == {"batch_size": 5, "schedule": {"kind": "plateau", "patience": 5}}
-    assert table.row("B").config["train"] == {"batch_size": 5, "schedule": {"kind": "constant"}}  # another kind replaces
+    assert table.row("B").config["train"] == {
+        "batch_size": 5,
+        "schedule": {"kind": "constant"},
+    }  # another kind replaces
     assert table.row("A").seeds == [1, 2] and table.row("B").seeds == [3]
     assert str(table.row("A")) == "mine/A"
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from train.result_files import outdated
 
 from nets import NETS
 from train.config import Config, completed, identity, leaf_keys, parse_config
-from train.result_files import outdated
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = "T3-CSL-{model}-LapPE-*"

@@ -9,9 +9,9 @@ import threading
 import time
 
 import pytest
+from train.engine import BUSY, OUT, Job, LocalEngine, Slots, State, duration
 
 from train import engine
-from train.engine import BUSY, OUT, Job, LocalEngine, Slots, State, duration
 
 
 @pytest.fixture(autouse=True)

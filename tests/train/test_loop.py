@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from train.files import RunError, read_json, write_json
+from train.table import row_report
 
 from data.dataset import Features
 from data.folds import GraphFold
@@ -17,10 +19,8 @@ from data.splits import PARTS
 from data.store import Field, Packed, PackedWriter
 from nets import NETS, build_net
 from train.config import TrainConfig, parse_config
-from train.files import RunError, read_json, write_json
 from train.loop import Checkpoints, Diverged, Interrupted, Trainer, fit
 from train.random_state import seed_all
-from train.table import row_report
 from train.tasks import EdgeClassification, GraphClassification, GraphRegression, NodeClassification
 
 TRAIN = {"batch_size": 3, "init_lr": 0.01, "lr_schedule_patience": 2, "min_lr": 1e-4, "epochs": 4}

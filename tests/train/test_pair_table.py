@@ -5,12 +5,12 @@ import io
 import json
 
 import pytest
+from train.pair_table import HEADER, make_pair_table, pair_report, printed_counts
+from train.reproduce import make_jobs
 
 from tests.train.test_reproduce import ROOT, rows_of
 from tests.train.test_tables import config_of
 from train import table
-from train.pair_table import HEADER, make_pair_table, pair_report, printed_counts
-from train.reproduce import make_jobs
 
 PAPER_PPGN = {"Basic": 60, "Regular": 50, "Extension": 100, "CFI": 23, "Total": 233}
 

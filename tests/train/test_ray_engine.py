@@ -11,9 +11,9 @@ from pathlib import Path
 
 import filelock
 import pytest
+from train.engine import OUT, Job
 
 from train import engine
-from train.engine import OUT, Job
 
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")

@@ -3,10 +3,10 @@
 import json
 
 import filelock
+from train.result_files import is_current, read_results
 
 from tests.train.test_tables import result
 from train import rename
-from train.result_files import is_current, read_results
 
 ROW = "T3-CSL-GCN-LapPE-L4"
 CHANGED = f"{ROW}+net.L=8"

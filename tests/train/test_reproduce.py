@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-
-from train import reproduce as module
 from train.engine import Engine
 from train.reproduce import find_row, gpu_numbers, make_engine, make_jobs, number, read_lines
 from train.rows import WITHOUT_CONFIG, config_files, printed_rows
+
+from train import reproduce as module
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "script_reproduce").glob("table*.sh"))

@@ -4,12 +4,12 @@ import json
 
 import pytest
 import torch
-
 from data.catalogue import CATALOGUE
+from train.rows import ROOT, WITHOUT_CONFIG, build, config_files, main, printed_rows
+
 from nets import NETS, count_parameters
 from tests.nets.graphs import random_batch
 from train.config import Config, parse_config
-from train.rows import ROOT, WITHOUT_CONFIG, build, config_files, main, printed_rows
 
 PATHS = sorted(path for paths in config_files().values() for path in paths)
 

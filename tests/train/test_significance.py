@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scikit_posthocs
 from scipy.stats import wilcoxon
+from train.significance import compare, holm, paired_p
 
 from tests.train.test_tables import result
 from train import significance
-from train.significance import compare, holm, paired_p
 
 
 def test_holm_by_hand():

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 from scipy.stats import ttest_ind
-
-from train import result_files, table
-from train.config import ConfigError, family_schema, identity, read_config, validate
 from train.reproduce import find_row
 from train.result_files import read_results
 from train.table import agreement, make_table, marks
+
+from train import result_files, table
+from train.config import ConfigError, family_schema, identity, read_config, validate
 
 
 def config_of(name, seed):
