@@ -33,6 +33,28 @@ def test_there_are_all_rows_of_two_papers():
     assert sum(len(table.rows) for table in ours) >= 252
 
 
+def test_the_seeds_are_those_of_the_papers_program():
+    """TSP and COLLAB have seeds of their own, and so has the study of edge features on COLLAB; CSL's 20 are ours."""
+    seeds = {name: t.seeds for name, t in table_files().items() if t.paper == "benchmarking_gnns"}
+    seeds = {name.split("/")[-1]: numbers for name, numbers in seeds.items()}
+    assert seeds.pop("table3") == seeds.pop("table7_CSL") and seeds.pop("table6") == [41, 95]
+    for name in ("table2_TSP", "table4_TSP", "table2_COLLAB", "table7_COLLAB"):
+        assert seeds.pop(name) == [41, 42, 9, 23], name
+    for name in ("table4_COLLAB", "table8"):
+        assert seeds.pop(name) == [411, 421, 91, 231], name
+    assert len(seeds) == 8 and set(map(tuple, seeds.values())) == {(41, 95, 12, 35)}
+
+
+def test_table_3_encodes_as_the_program_did():
+    """Absolute values for the message-passing nets, raw eigenvectors for the WL-GNNs; the text's flipped signs are Table 7's."""
+    rows = [row.config["net"] for name, row in find_table("table3").rows.items() if "-LapPE-" in name]
+    found = {(net["model"], net["encodings"][0].get("signs", "kept")) for net in rows}
+    dense = {"RingGNN", "3WLGNN"}
+    models = dense | {"MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN"}
+    assert found == {(model, "kept" if model in dense else "abs") for model in models}
+    assert find_row("table7_CSL/Rand_sign_EigVecs").config["net"]["encodings"][0]["signs"] == "flip"
+
+
 def test_a_row_is_what_is_shared_and_what_differs(write):
     table = TableFile(write(MINE))
     assert table.row("A").config["train"] == {"batch_size": 5, "schedule": {"kind": "plateau", "patience": 5}}
