@@ -29,24 +29,29 @@ TABLE_5 = {
     "PROTEINS": (1113, 2, 29, 39.06, 72.82),
 }
 PAPER_SPLITS = "-paper-splits"
-DECLARED = {
+DECLARED = {  # what nets know of them before the data is there
     name: Declared(numbers("node", n_features), None, "graph", n_classes, n_folds=10)
     for name, (_, n_classes, n_features, _, _) in TABLE_5.items()
 }
+PREFIX = "TU/"  # of any other dataset of the collection: its COLLAB is not OGB's
+NAMES = (*TABLE_5, *(name + PAPER_SPLITS for name in TABLE_5))
 MOST_LABELS = 10_000  # numbers from the smallest to the largest node label
 
 
 class TUDataset(GraphDataset):
-    """A dataset of the collection by its name; NAME-paper-splits takes the published folds instead of ours."""
+    """One of Table 6 by its name, any other of the collection as TU/NAME; NAME-paper-splits takes the published folds instead of
+    ours."""
 
     version = 1
 
     def __init__(self, name, config=None, needs=None):
         self.name, self.paper_splits = name, name.endswith(PAPER_SPLITS)
         self.table_name = name.removesuffix(PAPER_SPLITS)
-        self.file_name = FILES.get(self.table_name, self.table_name)
-        if not re.fullmatch(r"[\w-]+", name):
-            raise DataError(f"dataset={name!r}: expected a name of the TU collection: letters, digits, _ and -")
+        self.file_name = FILES.get(self.table_name, self.table_name).removeprefix(PREFIX)
+        if name not in NAMES and not re.fullmatch(PREFIX + r"[\w-]+", name):
+            raise DataError(
+                f"dataset={name!r}: expected {', '.join(NAMES)}, or TU/NAME for any other of the TU collection"
+            )
         self.raw_files = [RawFile(f"TU/{self.file_name}.zip", (URL.format(self.file_name),))]
         folds = {"n_folds": 10, "seed": 41}
         if self.paper_splits:
@@ -93,20 +98,6 @@ class TUDataset(GraphDataset):
                 f"{store.path}: graphs, classes, features, nodes and edges per graph are {seen}, "
                 f"in Table 5 {TABLE_5[self.table_name]}: delete the folder and get the right files"
             )
-
-
-class TUDatasets(dict):
-    """Name -> dataset class: those of Table 6 by their names, any other of the collection by its own."""
-
-    def __init__(self):
-        names = (*TABLE_5, *(name + PAPER_SPLITS for name in TABLE_5))
-        super().__init__({name: self[name] for name in names})
-
-    def __missing__(self, name):
-        return lambda config=None, needs=None: TUDataset(name, config, needs)
-
-    def __contains__(self, name):
-        return re.fullmatch(r"[\w-]+", name) is not None
 
 
 class TextFiles:

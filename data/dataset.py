@@ -105,7 +105,7 @@ class GraphDataset:
             self.parameters = self.parameters | {"limit": config.limit}
         # another version or other parameters are another dataset: they get a folder of their own
         key = fingerprint({"version": self.version, **self.parameters})[:12]
-        path = Path(config.store_dir).expanduser() / f"{self.name}-{key}"
+        path = Path(config.store_dir).expanduser() / f"{self.name.replace('/', '_')}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
         self.store = with_transforms(self.store, needs, config.workers)

@@ -1,6 +1,7 @@
 """All datasets by name: for the card, the check and the downloads. A main file lists those it can run."""
 
 import difflib
+from functools import partial
 
 from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
@@ -10,7 +11,8 @@ from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, 
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
 from data.TSP import DATASETS as TSP_DATASETS
-from data.TUs import DECLARED, TABLE_5, TUDatasets
+from data.TUs import DECLARED, PREFIX, TABLE_5, TUDataset
+from data.TUs import NAMES as TU_NAMES
 
 DATASETS = (
     {
@@ -40,7 +42,7 @@ DATASETS = (
         )
     }
     | TSP_DATASETS
-    | dict(TUDatasets())
+    | {name: partial(TUDataset, name) for name in TU_NAMES}
 )
 NAMES = ", ".join(DATASETS)
 
@@ -52,8 +54,8 @@ def declared(name):
 
 def open_dataset(name, config):
     """The dataset of this name, built if it must be. Names that are not ours are looked up in the TU collection as TU/NAME."""
-    if name.startswith("TU/"):
-        return TUDatasets()[name.removeprefix("TU/")](config)
+    if name.startswith(PREFIX):
+        return TUDataset(name, config)
     if name not in DATASETS:
         close = difflib.get_close_matches(name, DATASETS, n=1, cutoff=0.4)
         hint = f" Did you mean {close[0]}?" if close else ""

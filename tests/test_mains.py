@@ -86,7 +86,7 @@ def test_as_a_program(raw, store_dir, tmp_path, child_env, program, dataset, mor
 
 @pytest.mark.parametrize(
     ("program", "dataset", "message"),
-    [("main_molecules", "ZINC", "ZINC/molecules.zip: not found"), ("main_TUs", "MUTAG", "TU/MUTAG.zip: not found")],
+    [("main_molecules", "ZINC", "ZINC/molecules.zip: not found"), ("main_TUs", "TU/MUTAG", "TU/MUTAG.zip: not found")],
 )
 def test_missing_raw_files_end_with_one_line(raw, tmp_path, child_env, program, dataset, message):
     done = run(program, child_env, *words(raw, str(tmp_path), tmp_path, dataset, "--data.raw_dir", str(tmp_path)))

@@ -21,12 +21,14 @@ from runs.table_files import find_row, find_table, table_files, with_changes
 from train.config import Config
 
 
-def parse_config(argv, main, datasets, default, description="", first_try=None, schema_of=lambda content: Config):
+def parse_config(
+    argv, main, datasets, default, description="", first_try=None, schema_of=lambda content: Config, prefix=None
+):
     """The configuration that the command line of main_MAIN.py asks for.
 
     `datasets` holds the datasets it can run, by name; `default` is the row to run without --config, as "table3/GCN-LapPE-L4".
     `first_try` is the small dataset to use when neither --config nor --dataset is given. `schema_of` says which schema the content
-    of a row follows.
+    of a row follows. Datasets whose name begins with `prefix` are accepted too.
     """
     chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     chooser.add_argument(
@@ -34,7 +36,7 @@ def parse_config(argv, main, datasets, default, description="", first_try=None, 
     )
     chooser.add_argument("--model", metavar="NAME", help="the row of another model")
     chosen, words = chooser.parse_known_args(argv)
-    row = choose_row(main, chosen, asked_dataset(words, datasets), default)
+    row = choose_row(main, chosen, asked_dataset(words, datasets, prefix), default)
     content = {"seed": row.seeds[0], **row.config}
     schema = schema_of(content)
     check_model(row, content, schema)
@@ -47,7 +49,7 @@ def parse_config(argv, main, datasets, default, description="", first_try=None, 
         raise ConfigError(f"net.model={overrides['net.model']!r}: {row} is a row of another. Choose a row with --model")
     validate(content, row, schema)
     config = validate(with_changes(content, overrides), f"{row} with the command line", schema)
-    if config.dataset not in datasets:
+    if not known_dataset(config.dataset, datasets, prefix):
         raise ConfigError(f"{row}: dataset={config.dataset!r}: main_{main}.py knows {', '.join(datasets)}")
     changed = changed_keys(identity(content), identity(config.model_dump()))
     config._name = run_name(str(row), changed)
@@ -91,13 +93,18 @@ def model_of(row):
     return row.config.get("method") or row.config.get("net", {}).get("model")
 
 
-def asked_dataset(words, datasets):
+def known_dataset(name, datasets, prefix):
+    return name in datasets or bool(prefix and name.startswith(prefix))
+
+
+def asked_dataset(words, datasets, prefix):
     """The name behind --dataset, or None."""
     peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     peek.add_argument("--dataset")
     name = peek.parse_known_args(words)[0].dataset
-    if name is not None and name not in datasets:
-        raise ConfigError(f"--dataset {name}:{nearest(name, datasets)} This program knows {', '.join(datasets)}")
+    if name is not None and not known_dataset(name, datasets, prefix):
+        more = f" and {prefix}NAME" if prefix else ""
+        raise ConfigError(f"--dataset {name}:{nearest(name, datasets)} This program knows {', '.join(datasets)}{more}")
     return name
 
 

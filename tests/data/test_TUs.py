@@ -7,7 +7,7 @@ import pytest
 
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
-from data.TUs import TABLE_5, TUDataset, TUDatasets
+from data.TUs import NAMES, TABLE_5, TUDataset
 
 # two triangles and a path; nodes 1-3, 4-5, 6-8 (numbered from 1 over all graphs)
 TEXTS = {
@@ -39,7 +39,7 @@ def write(folder, as_zip=True, **changes):
 
 
 def tiny(folder):
-    return TUDataset("TINY", config(folder / "stores", folder))
+    return TUDataset("TU/TINY", config(folder / "stores", folder))
 
 
 @pytest.mark.parametrize("name", TABLE_5)
@@ -154,11 +154,12 @@ def test_bad_folds(tmp_path):
         for part, text in zip(("train", "val", "test"), texts, strict=True):
             (folder / f"TINY_{part}.index").write_text(text)
         with pytest.raises(DataError, match=message):
-            TUDataset("TINY-paper-splits", config(tmp_path / "stores", tmp_path))
+            TUDataset("TU/TINY-paper-splits", config(tmp_path / "stores", tmp_path))
 
 
 def test_names():
-    assert list(TUDatasets())[:3] == ["ENZYMES", "DD", "PROTEINS"]
-    assert "MUTAG" in TUDatasets() and "../x" not in TUDatasets()
-    with pytest.raises(DataError, match="letters, digits"):
-        TUDataset("../x")
+    """The COLLAB of this collection is not OGB's: all but the paper's three carry the collection's name."""
+    assert NAMES[:3] == ("ENZYMES", "DD", "PROTEINS")
+    for name in ("../x", "TU/../x", "COLLAB", "MUTAG"):
+        with pytest.raises(DataError, match="or TU/NAME for any other"):
+            TUDataset(name)
