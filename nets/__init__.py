@@ -5,17 +5,31 @@ import process  # noqa: F401 - before torch is loaded
 # isort: split
 import torch
 
+from nets.delta_lgnn_net import DeltaLGNNNet
+from nets.dropgnn_net import DropGNNNet
+from nets.ds_gnn_net import DSGNNNet
+from nets.dss_gnn_net import DSSGNNNet
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
 from nets.gcn_net import GCNNet
 from nets.gin_net import GINNet
+from nets.gnn_ak_net import GNNAKNet
+from nets.graphormer_net import GraphormerNet
 from nets.graphsage_net import GraphSageNet
+from nets.gsn_net import GSNNet
+from nets.i2_gnn_net import I2GNNNet
+from nets.kc_set_gnn_net import KCSetGNNNet
 from nets.knn_heuristic import KNNHeuristic
+from nets.kp_gnn_net import KPGNNNet
 from nets.matrix_factorisation_net import MatrixFactorisationNet
 from nets.mlp_net import MLPNet
 from nets.monet_net import MoNetNet
+from nets.ngnn_net import DENGNNNet, NGNNNet
+from nets.osan_net import OSANNet
 from nets.ppgn_net import PPGNNet
 from nets.ring_net import RingGNNNet
+from nets.sswl_net import SSWLNet
+from nets.sun_net import SUNNet
 from nets.three_wl_net import ThreeWLGNNNet
 
 NETS = {
@@ -31,6 +45,21 @@ NETS = {
     "PPGN": PPGNNet,
     "MF": MatrixFactorisationNet,
     "kNN": KNNHeuristic,
+    "NGNN": NGNNNet,
+    "DE+NGNN": DENGNNNet,
+    "DS-GNN": DSGNNNet,
+    "DSS-GNN": DSSGNNNet,
+    "SUN": SUNNet,
+    "SSWL_P": SSWLNet,
+    "GNN-AK": GNNAKNet,
+    "KP-GNN": KPGNNNet,
+    "I2-GNN": I2GNNNet,
+    "delta-2-LGNN": DeltaLGNNNet,
+    "KC-SetGNN": KCSetGNNNet,
+    "GSN": GSNNet,
+    "DropGNN": DropGNNNet,
+    "OSAN": OSANNet,
+    "Graphormer": GraphormerNet,
 }
 
 
@@ -46,7 +75,8 @@ def build_net(config, features, task, seed=None):
     if seed is not None:
         torch.manual_seed(seed)
     try:
-        return NETS[config.model](config, features, task)
+        net = NETS[config.model]
+        return getattr(net, "from_config", net)(config, features, task)
     except ValueError as error:
         raise NetError(str(error)) from error
 

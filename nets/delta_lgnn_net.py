@@ -1,10 +1,14 @@
 """delta-2-LGNN (BREC, Table 2): the local 2-dimensional Weisfeiler-Lehman net, read with Set2Set."""
 
+from typing import Literal
+
 import torch.nn.functional as F
+from pydantic import Field
 from torch import nn
 
 from layers.delta_lgnn_layer import DeltaLGNNLayer
 from layers.set2set import Set2Set
+from nets.prepared_net import PreparedConfig
 from nets.subgraph_skeleton import SubgraphNet, mlp_head
 
 
@@ -13,6 +17,12 @@ class DeltaLGNNNet(SubgraphNet):
 
     16,076 parameters, in the program too.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["delta-2-LGNN"] = Field("delta-2-LGNN", description="which net")
+        L: int = Field(6, gt=0, description="number of layers")
+        hidden_dim: int = Field(16, gt=0, description="width of the layers")
+        n_steps: int = Field(6, gt=0, description="rounds of the read-out Set2Set")
 
     def __init__(self, L=6, hidden_dim=16, n_steps=6, out_dim=16):
         super().__init__(radius=None, cap=2)  # distance 0, 1, 2: diagonal, edge, neither

@@ -1,12 +1,15 @@
 """DropGNN (BREC, Tables 2 and 6): many runs of a GIN, each with the input of a few nodes, drawn at random, set to 0."""
 
+from typing import Literal
+
 import numpy as np
 import torch
+from pydantic import Field
 from torch import nn
 
 from layers.closed_gin_layer import ClosedGINLayer
 from layers.subgraphs import Subgraphs
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 
 
 class DropGNNNet(PreparedNet):
@@ -19,6 +22,12 @@ class DropGNNNet(PreparedNet):
 
     Deviation: the program confuses the runs of a batch whose last node has no edge.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["DropGNN"] = Field("DropGNN", description="which net")
+        L: int = Field(10, gt=0, description="number of layers")
+        hidden_dim: int = Field(16, gt=0, description="width of the layers")
+        n_runs: int = Field(100, gt=0, description="runs with nodes dropped at random")
 
     def __init__(self, L=10, hidden_dim=16, n_runs=100, out_dim=16):
         super().__init__()

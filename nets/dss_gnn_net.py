@@ -1,8 +1,12 @@
 """DSS-GNN (BREC, Table 2): ego nets of a graph that share what they know of a node after each layer."""
 
+from typing import Literal
+
+from pydantic import Field
 from torch import nn
 
 from layers.dss_layer import DSSLayer
+from nets.prepared_net import PreparedConfig
 from nets.subgraph_skeleton import SubgraphNet, mlp_head, root_marks
 
 
@@ -11,6 +15,12 @@ class DSSGNNNet(SubgraphNet):
 
     Ego nets as in DS-GNN. 41,616 parameters, in the program too once it is built for three input columns.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["DSS-GNN"] = Field("DSS-GNN", description="which net")
+        L: int = Field(9, gt=0, description="number of layers")
+        hidden_dim: int = Field(32, gt=0, description="width of the layers")
+        radius: int = Field(6, gt=0, description="radius of the ego nets")
 
     layer = DSSLayer
 

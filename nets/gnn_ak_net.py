@@ -1,9 +1,13 @@
 """GNN-AK (BREC, Table 2; GNN-AK+ without sampling): message passing in which each node is seen through a GNN on its ego net."""
 
+from typing import Literal
+
 import torch
+from pydantic import Field
 from torch import nn
 
 from layers.gnn_ak_layer import GNNAKLayer
+from nets.prepared_net import PreparedConfig
 from nets.subgraph_skeleton import SubgraphNet
 
 
@@ -12,6 +16,14 @@ class GNNAKNet(SubgraphNet):
 
     74,744 parameters; the program has 1,214,076, nearly all in tables for features that BREC does not have.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["GNN-AK"] = Field("GNN-AK", description="which net")
+        L: int = Field(4, gt=0, description="number of layers")
+        hidden_dim: int = Field(32, gt=0, description="width of the layers")
+        hop_dim: int = Field(16, gt=0, description="width of the table of distances to the root")
+        radius: int = Field(6, gt=0, description="radius of the ego nets")
+        n_inner: int = Field(2, gt=0, description="layers inside a subgraph, per outer layer")
 
     def __init__(self, L=4, hidden_dim=32, hop_dim=16, radius=6, n_inner=2, out_dim=16):
         super().__init__(radius)

@@ -1,15 +1,16 @@
 """Graphormer (BREC, Table 2): a transformer over the nodes and a token for the graph, with biases for distances and edges."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import nn
 
 from data.transforms.distances import distances
 from layers.graphormer_layer import GraphormerLayer
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 
 STD = 0.02  # of the tables; linear maps have STD / √L
 
@@ -31,6 +32,15 @@ class GraphormerNet(PreparedNet):
     f is drawn once and never learned. Distances above max_distance and none share a row of sp, degrees above max_degree one of d:
     there are none in BREC. 477,176 parameters; the program has 938,976, the rest in rows of tables that are never read.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["Graphormer"] = Field("Graphormer", description="which net")
+        L: int = Field(12, gt=0, description="number of layers")
+        hidden_dim: int = Field(80, gt=0, description="width of the layers")
+        n_heads: int = Field(8, gt=0, description="number of attention heads")
+        attention_dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the attention weights")
+        max_distance: int = Field(21, gt=0, description="largest distance that is told apart")
+        max_degree: int = Field(30, gt=0, description="largest degree that is told apart")
 
     def __init__(
         self, L=12, hidden_dim=80, n_heads=8, attention_dropout=0.1, max_distance=21, max_degree=30, out_dim=16

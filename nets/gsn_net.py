@@ -1,17 +1,18 @@
 """GSN (BREC, Tables 2 and 5): message passing with counts of small subgraphs, of edges (GSN-e) or of nodes (GSN-v)."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import dgl
 import numpy as np
 import torch
+from pydantic import Field
 from torch import nn
 
 from data.transforms.orbits import edge_orbits, node_orbits
 from layers.gsn_layer import GSNLayer
 from nets.heads import pool_nodes
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 
 # The counts that occur in the 260 pairs of which the program was run (all but CFI, 4-vertex condition, distance regular); one
 # line for each edge orbit
@@ -55,6 +56,12 @@ class GSNNet(PreparedNet):
     scope   "edge": the counts of the edge's orbits (GSN-e); "node": those of both its ends (GSN-v), for which a vocabulary is given
     k       nodes of the largest subgraphs that are counted, 3 or 4
     """
+
+    class Config(PreparedConfig):
+        model: Literal["GSN"] = Field("GSN", description="which net")
+        L: int = Field(4, gt=0, description="number of layers")
+        hidden_dim: int = Field(64, gt=0, description="width of the layers")
+        k: int = Field(4, ge=3, le=4, description="nodes of the largest subgraphs that are counted")
 
     def __init__(self, L=4, hidden_dim=64, k=4, scope="edge", vocabulary=None, out_dim=16):
         super().__init__()

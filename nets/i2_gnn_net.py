@@ -1,16 +1,18 @@
 """I2-GNN (BREC, Table 2): subgraphs with two marked nodes, a root and one of its neighbours. The best row of the table."""
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import nn
 
 from data.transforms.i2_labels import i2_labels
 from layers.gated_graph_layer import GatedGraphLayer
 from layers.subgraphs import Subgraphs
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 from nets.subgraph_skeleton import mlp_head
 
 
@@ -38,6 +40,12 @@ class I2GNNNet(PreparedNet):
 
     53,984 parameters; the program has 60,544: a first Lin(64, 32) that is never called, and tables of 50 rows where 22 can be read.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["I2-GNN"] = Field("I2-GNN", description="which net")
+        L: int = Field(5, gt=0, description="number of layers")
+        hidden_dim: int = Field(32, gt=0, description="width of the layers")
+        radius: int = Field(8, gt=0, description="radius of the ego nets")
 
     def __init__(self, L=5, hidden_dim=32, radius=8, out_dim=16):
         super().__init__()

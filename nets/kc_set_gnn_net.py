@@ -1,16 +1,17 @@
 """KC-SetGNN (BREC, Table 2): message passing between sets of at most k = 3 nodes that fall into at most c = 2 components."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import dgl
 import numpy as np
 import torch
+from pydantic import Field
 from torch import nn
 
 from data.transforms.node_sets import node_sets
 from layers.kc_set_layer import ConstantGINELayer, Inclusions, KCSetLayer, normed
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 
 
 class SetBatch(NamedTuple):
@@ -82,6 +83,15 @@ class KCSetGNNNet(PreparedNet):
 
     254,114 parameters; the program has 362,578, the rest in tables for features that BREC does not have.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["KC-SetGNN"] = Field("KC-SetGNN", description="which net")
+        L: int = Field(4, gt=0, description="number of layers")
+        hidden_dim: int = Field(64, gt=0, description="width of the layers")
+        n_inner: int = Field(2, gt=0, description="layers inside a subgraph, per outer layer")
+        k: int = Field(3, gt=1, description="nodes of the largest sets")
+        c: int = Field(2, gt=0, description="largest number of components of a node set")
+        gate_dim: int = Field(16, gt=0, description="width of the gates of the read-out")
 
     def __init__(self, L=4, hidden_dim=64, n_inner=2, k=3, c=2, gate_dim=16, out_dim=16):
         super().__init__()

@@ -1,12 +1,13 @@
 """KP-GNN (BREC, Table 2): K-hop message passing with shortest paths, and the subgraphs on the nodes at each distance."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import dgl
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import nn
 
 from data.transforms.distances import distances
@@ -14,7 +15,7 @@ from data.transforms.peripheral import peripheral_counts
 from layers.kp_layer import KPLayer
 from layers.two_maps import LastBatchNorm
 from nets.heads import pool_nodes
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 
 CAP = 1000  # of the counts of a peripheral subgraph
 
@@ -48,6 +49,12 @@ class KPGNNNet(PreparedNet):
 
     29,702 parameters; the program has 93,838, the rest in tables of path counts, which are switched off.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["KP-GNN"] = Field("KP-GNN", description="which net")
+        L: int = Field(8, gt=0, description="number of layers")
+        hidden_dim: int = Field(32, gt=0, description="width of the layers")
+        K: int = Field(8, gt=0, description="number of hops")
 
     def __init__(self, L=8, hidden_dim=32, K=8, out_dim=16):
         super().__init__()

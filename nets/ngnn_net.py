@@ -1,10 +1,14 @@
 """Nested GNNs (BREC, Table 2): a GIN inside the ego net of each node, ego nets summed to a vector per graph."""
 
+from typing import Literal
+
 import torch.nn.functional as F
+from pydantic import Field
 from torch import nn
 
 from layers.closed_gin_layer import ClosedGINLayer
 from layers.two_maps import LastBatchNorm
+from nets.prepared_net import PreparedConfig
 from nets.subgraph_skeleton import SubgraphNet, mlp_head
 
 
@@ -13,6 +17,12 @@ class NGNNNet(SubgraphNet):
 
     3,568 parameters, in the program too.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["NGNN"] = Field("NGNN", description="which net")
+        L: int = Field(6, gt=0, description="number of layers")
+        hidden_dim: int = Field(16, gt=0, description="width of the layers")
+        radius: int = Field(1, gt=0, description="radius of the ego nets")
 
     def __init__(self, L=6, hidden_dim=16, radius=1, out_dim=16, in_dim=1):
         super().__init__(radius)
@@ -32,6 +42,12 @@ class DENGNNNet(NGNNNet):
 
     201,488 parameters, in the program too.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["DE+NGNN"] = Field("DE+NGNN", description="which net")
+        L: int = Field(6, gt=0, description="number of layers")
+        hidden_dim: int = Field(128, gt=0, description="width of the layers")
+        radius: int = Field(8, gt=0, description="radius of the ego nets")
 
     def __init__(self, L=6, hidden_dim=128, radius=8, out_dim=16):
         super().__init__(L, hidden_dim, radius, out_dim, in_dim=radius + 1)

@@ -1,11 +1,12 @@
 """OSAN (BREC, Table 2): a net that learns which edge to leave out in each of twenty copies of a graph, and a GIN on the copies."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import nn
 
 from data.transforms.edge_numbers import edge_numbers
@@ -14,7 +15,7 @@ from layers.open_gcn_layer import OpenGCNLayer
 from layers.ops import u_add_v
 from layers.subgraphs import Subgraphs
 from layers.weighted_gin_layer import WeightedGINLayer
-from nets.prepared_net import PreparedNet
+from nets.prepared_net import PreparedConfig, PreparedNet
 
 
 def row_of_a_table(dim):
@@ -76,6 +77,13 @@ class OSANNet(PreparedNet):
     155,180 parameters, 136,792 of them downstream; the program has 147,864 + 44,200, the rest in tables and in modules that are
     never called.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["OSAN"] = Field("OSAN", description="which net")
+        L: int = Field(8, gt=0, description="number of layers")
+        hidden_dim: int = Field(64, gt=0, description="width of the layers")
+        k: int = Field(20, gt=0, description="copies of a graph, each without one edge")
+        strength: float = Field(10.0, gt=0, description="strength of the gradient through the selection")
 
     def __init__(self, L=8, hidden_dim=64, k=20, strength=10.0, out_dim=16):
         super().__init__()

@@ -7,6 +7,12 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from nets.skeleton import AnyNetConfig
+
+
+class PreparedConfig(AnyNetConfig):
+    """The configuration of such a net: the arguments of its constructor by their names."""
+
 
 class PreparedNet(nn.Module):
     """`net(g)` or `net(g, net.prepare(g))`: embeddings (B, out_dim) of the graphs of a batch.
@@ -20,8 +26,14 @@ class PreparedNet(nn.Module):
                  with less memory, and a third more time
     """
 
+    Config = PreparedConfig
     transforms = {}  # noqa: RUF012 - set by the subclass, for the instance
     recompute = False
+
+    @classmethod
+    def from_config(cls, config, features, task):
+        """The net of a configuration. Graphs have no features here (BREC)."""
+        return cls(**config.model_dump(exclude={"model"}), out_dim=task.n_out)
 
     def prepare(self, g):
         graphs = edges_of_graphs(g)

@@ -1,8 +1,12 @@
 """SSWL_P (BREC, Table 2): message passing on pairs of nodes in both local directions, the strongest of the subgraph nets."""
 
+from typing import Literal
+
+from pydantic import Field
 from torch import nn
 
 from layers.sswl_layer import SSWLLayer, SSWLPoolLayer
+from nets.prepared_net import PreparedConfig
 from nets.subgraph_skeleton import SubgraphNet, mlp_head
 
 
@@ -14,6 +18,12 @@ class SSWLNet(SubgraphNet):
 
     Deviation: the program looks up a negative row for nodes that are not connected.
     """
+
+    class Config(PreparedConfig):
+        model: Literal["SSWL_P"] = Field("SSWL_P", description="which net")
+        L: int = Field(8, gt=0, description="number of layers")
+        hidden_dim: int = Field(64, gt=0, description="width of the layers")
+        max_distance: int = Field(8, gt=0, description="largest distance that is told apart")
 
     def __init__(self, L=8, hidden_dim=64, max_distance=8, out_dim=16):
         super().__init__(radius=None, cap=max_distance)

@@ -4,8 +4,6 @@ The q renumbered copies of the two graphs are the training data, in batches that
 graph and half of the other. A fresh net for each pair, from the seed: the outcome of a pair depends on no other pair.
 """
 
-from functools import partial
-
 import dgl
 import numpy as np
 import torch
@@ -37,14 +35,20 @@ class NetJudge:
         torch.set_num_threads(1)
         device = choose_device(config.device)
         make_deterministic(device)
-        batch = partial(paired_batches, config.train.batch_size, config.net.needs, device)
-        copies = batch(*self.dataset.copies(i, q, config.seed))
         seed_all(config.seed)
         net, task = make_net(config)
+        net.to(device)
+
+        def batches(copies):
+            made = paired_batches(config.train.batch_size, config.net.needs, device, *copies)
+            return [prepared(net, g) for g in made]
+
+        copies = batches(self.dataset.copies(i, q, config.seed))
         try:
-            loss, epochs = train_on_pair(net.to(device), copies, task, config.train)
+            loss, epochs = train_on_pair(net, copies, task, config.train)
+            seed_all(config.seed)  # a net may draw in evaluation too
             test = embed(net, copies)
-            reliability = embed(net, batch(*self.dataset.reliability_copies(i, q, config.seed)))
+            reliability = embed(net, batches(self.dataset.reliability_copies(i, q, config.seed)))
             T2 = {s: [t_squared(*test, s), t_squared(*reliability, s)] for s in STATISTICS}
         except FloatingPointError as error:
             return {"diverged": str(error)}
@@ -55,6 +59,11 @@ def make_net(config):
     """(net, task) of a NetPairConfig, for graphs without features."""
     task = GraphEmbedding(config.test.d, config.train.margin)
     return build_net(config.net, Features(node=None, edge=None), task), task
+
+
+def prepared(net, g):
+    """The arguments of a net for a batch: the graph, and what a net that prepares its batches makes of it, once."""
+    return (g, net.prepare(g)) if hasattr(net, "prepare") else (g,)
 
 
 def paired_batches(batch_size, needs, device, a, b):
@@ -75,14 +84,18 @@ def paired_batches(batch_size, needs, device, a, b):
 
 def train_on_pair(net, batches, task, config):
     """Epochs until the loss of one is below config.stop.loss: (that loss, number of epochs)."""
-    optimizer = config.optimizer.build(list(net.parameters()), fused=False)
+    groups = getattr(net, "parameter_groups", None)  # of a net whose parts learn differently
+    parameters = groups(config.optimizer.weight_decay) if groups else list(net.parameters())
+    optimizer = config.optimizer.build(parameters, fused=False)
     scheduler = config.schedule.build(optimizer, config.stop, better="min")
     net.train()
     for epoch in range(1, config.stop.epochs + 1):
         loss_sum, n_copies = 0.0, 0
-        for g in batches:
-            x, y = net(g).chunk(2)
+        for batch in batches:
+            x, y = net(*batch).chunk(2)
             loss = task.loss(x, y)
+            if getattr(net, "extra_loss", None) is not None:
+                loss = loss + net.extra_loss
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -101,5 +114,5 @@ def embed(net, batches):
     """(x, y): embeddings (q, d) of the copies of the two graphs, in evaluation mode."""
     net.eval()
     with torch.no_grad():
-        halves = [net(g).chunk(2) for g in batches]
+        halves = [net(*batch).chunk(2) for batch in batches]
     return tuple(torch.cat(side).cpu().numpy() for side in zip(*halves, strict=True))
