@@ -18,7 +18,7 @@ class EquivariantMaps(nn.Module):
         vectors  h_ii, Σ_j h_ij / n, Σ_j h_ji / n              to (i, i), to row i, to column i          W_vector  3 x 3
         scalars  Σ_i h_ii / n, Σ_ij h_ij / n²                  to the diagonal, to all pairs             W_scalar  2 x 2
 
-    and the two of the bias are the identity matrix (`diagonal_bias`, one a map; the maps in `unread` do not add theirs) and the
+    and the two of the bias are the identity matrix (`diagonal_bias`, one per map; the maps in `unread` do not add theirs) and the
     matrix of ones, which RingLayer adds. None of the 15 tensors is ever built: channels are mapped first, and only the sums are put
     in their places.
 
