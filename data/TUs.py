@@ -9,16 +9,18 @@ import io
 import re
 import zipfile
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from data.dataset import Declared, GraphDataset, numbers
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
-from data.splits import PARTS, read_folds, stratified_folds
+from data.splits import PARTS, read_folds, read_nested_folds, stratified_folds
 from data.store import Field, PackedWriter
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
+FAIR_URL = "https://raw.githubusercontent.com/diningphil/gnn-comparison/master/data_splits/{}"
 INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/TUs/{}.index"
 # the paper's PROTEINS is the variant with 29 node attributes
 FILES = {"PROTEINS": "PROTEINS_full"}
@@ -29,6 +31,7 @@ TABLE_5 = {
     "PROTEINS": (1113, 2, 29, 39.06, 72.82),
 }
 PAPER_SPLITS = "-paper-splits"
+CHEMICAL = ("NCI1", "DD", "ENZYMES", "PROTEINS_full")  # of the Fair Comparison; the others are social
 DECLARED = {  # what nets know of them before the data is there
     name: Declared(numbers("node", n_features), None, "graph", n_classes, n_folds=10)
     for name, (_, n_classes, n_features, _, _) in TABLE_5.items()
@@ -43,6 +46,10 @@ class TUDataset(GraphDataset):
     ours."""
 
     version = 1
+    choices: ClassVar[dict] = {
+        "features": ("labels", "attributes", "labels+attributes", "degree", "constant"),
+        "splits": ("fair", "fair-degree"),
+    }
 
     def __init__(self, name, config=None, needs=None):
         self.name, self.paper_splits = name, name.endswith(PAPER_SPLITS)
@@ -60,8 +67,21 @@ class TUDataset(GraphDataset):
             self.raw_files += [
                 RawFile(f"splits/benchmarking-gnns/TUs/{n}.index", (INDEX_URL.format(n),)) for n in names
             ]
+        splits = getattr(config, "splits", None)
+        if splits is not None:
+            folds = {}  # `splits` itself is the parameter
+            self.raw_files.append(self.fair_splits(splits))
         self.parameters = {"file": self.file_name, **folds}
         super().__init__(config, needs)
+
+    def fair_splits(self, splits):
+        """The file of the Fair Comparison with ten outer folds. Its two settings of the social datasets are divided differently."""
+        if splits == "fair-degree":
+            folder = "COLLABORATIVE_DEGREE"
+        else:
+            folder = "CHEMICAL" if self.file_name in CHEMICAL else "COLLABORATIVE_1"
+        name = f"{folder}/{self.file_name}_splits.json"
+        return RawFile(f"splits/gnn-comparison/{name}", (FAIR_URL.format(name),))
 
     @property
     def n_classes(self):
@@ -69,8 +89,12 @@ class TUDataset(GraphDataset):
 
     def build(self, path):
         folder = present(f"TU/{self.file_name}", self.config)
-        source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
-        graphs = read_graphs(source)
+        lists = present(f"TU/{self.file_name}_gin.zip", self.config)
+        if folder is None and lists and present(self.raw_files[0].path, self.config) is None:
+            source = NeighbourLists(lists)
+        else:
+            source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
+        graphs = read_graphs(source, self.config.features)
         labels, n = graphs["label"], len(graphs["label"])
         with PackedWriter(
             path, self.name, fields_of(graphs), {"version": self.version, **self.parameters}, total=n
@@ -81,13 +105,15 @@ class TUDataset(GraphDataset):
                     writer.add_split(f"fold{f}", **parts)
 
     def make_folds(self, labels):
+        if self.config.splits is not None:
+            return read_nested_folds(find(self.raw_files[-1], self.config), len(labels))
         if not self.paper_splits:
             return stratified_folds(labels, self.parameters["n_folds"], np.random.RandomState(self.parameters["seed"]))
         return read_folds([find(file, self.config) for file in self.raw_files[1:]], len(labels))
 
     def check(self, store):
         """The figures of Table 5, for the datasets in it."""
-        if self.table_name not in TABLE_5:
+        if self.table_name not in TABLE_5 or self.config.features:
             return
         n = len(store)
         undirected = store.n_edges / 2 / n
@@ -135,7 +161,50 @@ class TextFiles:
             return archive.read(names[0]).decode() if names else None
 
 
-def read_graphs(source):
+class NeighbourLists:
+    """The same numbers from the other usual format, one text file in an archive: the number of graphs, then for each graph a line
+    "nodes label" and per node a line "tag degree neighbour neighbour …", nodes numbered from 0 in each graph."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        with reading(self.path), zipfile.ZipFile(self.path) as archive:
+            text = archive.read(archive.namelist()[0]).decode()
+            self.columns = self._columns(np.array(text.split(), dtype=np.int64))
+
+    def _columns(self, numbers):
+        at, first = 1, 0
+        src, dst, sizes, labels, tags = [], [], [], [], []
+        for _ in range(numbers[0]):
+            n, label = numbers[at : at + 2]
+            at += 2
+            for node in range(first, first + n):
+                tag, degree = numbers[at : at + 2]
+                others = numbers[at + 2 : at + 2 + degree]
+                if len(others) != degree or (degree and not 0 <= others.min() <= others.max() < n):
+                    raise ValueError(f"node {node}: {degree} neighbours below {n} were promised")
+                src.append(np.full(degree, node))
+                dst.append(first + others)
+                tags.append(tag)
+                at += 2 + degree
+            sizes.append(n)
+            labels.append(label)
+            first += n
+        if at != len(numbers):
+            raise ValueError(f"{len(numbers) - at} numbers stand behind the last graph")
+        columns = {
+            "A": np.stack([np.concatenate(src), np.concatenate(dst)], 1) + 1,
+            "graph_indicator": np.repeat(np.arange(len(sizes)), sizes)[:, None] + 1,
+            "graph_labels": np.array(labels)[:, None],
+        }
+        if len(set(tags)) > 1:  # without node labels the format has a 0 in their place
+            columns["node_labels"] = np.array(tags)[:, None]
+        return columns
+
+    def read(self, kind, dtype, columns=None, optional=False):
+        return self.columns.get(kind)
+
+
+def read_graphs(source, features=None):
     """All graphs: label (n,), feat (N, d), edges (E, 2) sorted by graph, first_node and first_edge (n + 1,)."""
     graph_of_node = source.read("graph_indicator", np.int64, 1)[:, 0] - 1
     labels = source.read("graph_labels", np.int64, 1)[:, 0]
@@ -146,13 +215,14 @@ def read_graphs(source):
     outside = (edges < 0) | (edges >= n_nodes)
     if outside.any():
         raise DataError(f"{source.path}: edge with node {edges[outside][0] + 1}: expected 1 to {n_nodes}")
-    edges = np.unique(edges, axis=0)  # some files list edges twice
+    keys = np.unique(edges[:, 0] * n_nodes + edges[:, 1])  # some files list edges twice
+    edges = np.stack([keys // n_nodes, keys % n_nodes], 1)
     if (graph_of_node[edges[:, 0]] != graph_of_node[edges[:, 1]]).any():
         a, b = edges[graph_of_node[edges[:, 0]] != graph_of_node[edges[:, 1]]][0] + 1
         raise DataError(f"{source.path}: the edge {a}, {b} joins two graphs: the files do not belong together")
     return {
         "label": np.unique(labels, return_inverse=True)[1],
-        "feat": node_features(source, n_nodes),
+        "feat": node_features(source, n_nodes, edges, features),
         "edges": edges,
         "first_node": np.searchsorted(graph_of_node, np.arange(n + 1)),
         "first_edge": np.searchsorted(graph_of_node[edges[:, 0]], np.arange(n + 1)),
@@ -177,15 +247,36 @@ def add_graphs(writer, graphs, path):
             writer.add(len(feat), src, dst, node={"feat": feat}, graph={"label": label})
 
 
-def node_features(source, n_nodes):
-    feat = source.read("node_attributes", np.float32, optional=True)
-    if feat is None:
-        labels = source.read("node_labels", np.int64, optional=True)
-        if labels is None:
-            return np.ones((n_nodes, 1), np.float32)
-        if (n_types := np.ptp(labels[:, 0]) + 1) > MOST_LABELS:
-            raise DataError(f"{source.path}: node labels spread over {n_types} numbers, too many for a one-hot vector")
-        feat = np.eye(n_types, dtype=np.float32)[labels[:, 0] - labels[:, 0].min()]
-    if len(feat) != n_nodes:
+def node_features(source, n_nodes, edges, features=None):
+    """(N, d): what `features` names, or the attributes, else the labels one-hot, else a 1."""
+    if features == "degree":
+        return np.bincount(edges[:, 0], minlength=n_nodes).astype(np.float32)[:, None]
+    wanted = features.split("+") if features else ["attributes", "labels", "constant"]
+    found = []
+    for kind in wanted:
+        feat = np.ones((n_nodes, 1), np.float32) if kind == "constant" else read_features(source, kind, n_nodes)
+        if feat is None and features:
+            raise DataError(f"data.features={features!r}: {source.path} has no node {kind}: choose others")
+        if feat is not None:
+            found.append(feat)
+            if not features:  # the first that there is
+                break
+    return np.concatenate(found, 1)
+
+
+def read_features(source, kind, n_nodes):
+    """Attributes as they are, labels one-hot; None where there are none."""
+    attributes = kind == "attributes"
+    feat = source.read("node_attributes", np.float32, optional=True) if attributes else one_hot_labels(source)
+    if feat is not None and len(feat) != n_nodes:
         raise DataError(f"{source.path}: features of {len(feat)} nodes, but there are {n_nodes}: it is damaged")
     return feat
+
+
+def one_hot_labels(source):
+    labels = source.read("node_labels", np.int64, optional=True)
+    if labels is None:
+        return None
+    if (n_types := np.ptp(labels[:, 0]) + 1) > MOST_LABELS:
+        raise DataError(f"{source.path}: node labels spread over {n_types} numbers, too many for a one-hot vector")
+    return np.eye(n_types, dtype=np.float32)[labels[:, 0] - labels[:, 0].min()]

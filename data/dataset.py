@@ -5,7 +5,7 @@ A dataset is a class with a name, a version, its parameters and a `build` that w
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field as Key
 
@@ -40,6 +40,13 @@ class DataConfig(Section):
         gt=0,
         description="processes that build a dataset; all cores when not given",
         json_schema_extra=NO_IDENTITY,
+    )
+    features: str | None = Key(
+        None,
+        description="what the nodes are given, where a dataset offers a choice (its card says which); null: its own",
+    )
+    splits: str | None = Key(
+        None, description="which division into folds, where a dataset offers a choice; null: its own"
     )
     limit: int | None = Key(
         None, gt=0, description="use only so many graphs of each part, for a first try; not the paper's row any more"
@@ -95,12 +102,14 @@ class GraphDataset:
     parameters: dict
     stands_for: tuple[str, str] | None = None
     generated = False
+    choices: ClassVar[dict] = {}  # of config.features and config.splits: {"features": (...), "splits": (...)}
     licence = "not stated"
     declared: Declared | None = None
     draw = draw_graph  # graph i on matplotlib axes
 
     def __init__(self, config=None, needs=None):
         self.config = config = config or DataConfig()
+        self.check_choices()
         if self.generated and config.limit:
             self.parameters = self.parameters | {"limit": config.limit}
         # another version or other parameters are another dataset: they get a folder of their own
@@ -109,6 +118,15 @@ class GraphDataset:
         self.store = open_or_build(path, self.build)
         self.check(self.store)
         self.store = with_transforms(self.store, needs, config.workers)
+
+    def check_choices(self):
+        """Refuse what this dataset does not offer; what is chosen is a parameter of it."""
+        for key in ("features", "splits"):
+            value, offered = getattr(self.config, key), self.choices.get(key, ())
+            if value is not None and value not in offered:
+                raise DataError(f"data.{key}={value!r}: {self.name} offers {', '.join(offered) or 'no choice'}")
+            if value is not None:
+                self.parameters = self.parameters | {key: value}
 
     def build(self, path):
         """Write the packed store at `path`."""

@@ -1,5 +1,7 @@
 """Splits: which graphs are for training, validation and test. Drawn here, or read from published index files."""
 
+import json
+
 import numpy as np
 
 from data.download import reading
@@ -50,3 +52,19 @@ def read_lines(path, n_graphs):
 def evenly_spaced(graphs, limit):
     """At most `limit` of the graphs, spread evenly: files are often sorted by class."""
     return graphs if len(graphs) <= limit else graphs[np.linspace(0, len(graphs) - 1, limit).round().astype(int)]
+
+
+def read_nested_folds(path, n_graphs):
+    """The outer folds of a file of the Fair Comparison, each with its one inner division into train and val."""
+    with reading(path):
+        folds = json.loads(path.read_text())
+        made = []
+        for fold in folds:
+            (inner,) = fold["model_selection"]
+            parts = {"train": inner["train"], "val": inner["validation"], "test": fold["test"]}
+            made.append({part: np.array(graphs, dtype=np.int64) for part, graphs in parts.items()})
+    for f, parts in enumerate(made):
+        numbers = np.concatenate(list(parts.values()))
+        if len(np.unique(numbers)) < len(numbers) or numbers.min() < 0 or numbers.max() >= n_graphs:
+            raise DataError(f"{path}, fold {f}: expected different graphs from 0 to {n_graphs - 1}")
+    return made

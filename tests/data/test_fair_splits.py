@@ -1,0 +1,60 @@
+"""The nine TU sets as the Fair Comparison gives them to its models: features, splits, Table 5."""
+
+import numpy as np
+import pytest
+
+from data.dataset import DataConfig
+from data.errors import DataError
+from data.TUs import TUDataset
+
+# name, features, splits -> width, classes, sizes of fold 0 (test, train, validation), the first graphs of its test
+SETS = [
+    ("TU/NCI1", "labels", "fair", 37, 2, (412, 3328, 370), [25, 26, 39, 52, 55, 64, 67, 98]),
+    ("PROTEINS", "labels", "fair", 3, 2, (112, 900, 101), [6, 18, 28, 29, 35, 43, 51, 59]),
+    ("DD", "labels", "fair", 89, 2, (119, 953, 106), [10, 16, 30, 31, 48, 58, 64, 71]),
+    ("ENZYMES", "labels+attributes", "fair", 21, 6, (60, 486, 54), [1, 15, 25, 26, 40, 44, 58, 81]),
+    ("TU/IMDB-BINARY", "constant", "fair", 1, 2, (100, 810, 90), [1, 2, 27, 28, 37, 38, 51, 68]),
+    ("TU/IMDB-BINARY", "degree", "fair-degree", 1, 2, (100, 810, 90), [3, 28, 31, 39, 52, 73, 75, 78]),
+]
+
+
+def open_set(real_data, store_dir, name, **keys):
+    return TUDataset(name, DataConfig(store_dir=store_dir, data_dir=str(real_data), offline=True, **keys))
+
+
+@pytest.mark.parametrize(("name", "features", "splits", "width", "n_classes", "sizes", "first"), SETS)
+def test_features_and_published_folds(real_data, store_dir, name, features, splits, width, n_classes, sizes, first):
+    dataset = open_set(real_data, store_dir, name, features=features, splits=splits)
+    assert dataset.features.node.shape == (width,) and dataset.n_classes == n_classes
+    folds = [dataset.fold(i).parts for i in dataset.folds]
+    assert len(folds) == 10
+    assert tuple(len(folds[0][part]) for part in ("test", "train", "val")) == sizes
+    assert sorted(folds[0]["test"].tolist())[:8] == first
+    tested = np.concatenate([fold["test"] for fold in folds])
+    assert sorted(tested.tolist()) == list(range(len(dataset.store)))  # every graph is tested once
+    if features == "degree":
+        assert np.array_equal(dataset.store.column("node.feat")[:, 0], dataset.store.column("node.in_degree"))
+
+
+def test_the_format_of_neighbour_lists(real_data, store_dir):
+    """Table 5: REDDIT-BINARY, 2,000 graphs of two classes."""
+    store = open_set(real_data, store_dir, "TU/REDDIT-BINARY", features="degree", splits="fair-degree").store
+    assert len(store) == 2000 and store.fields["graph.label"].n_types == 2
+    assert (round(store.n_nodes / 2000, 2), round(store.n_edges / 4000, 2)) == (429.63, 497.75)
+
+
+def test_enzymes_has_labels_first(real_data, store_dir):
+    feat = open_set(real_data, store_dir, "ENZYMES", features="labels+attributes").store.column("node.feat")
+    assert set(np.unique(feat[:, :3])) == {0, 1} and (feat[:, :3].sum(1) == 1).all()
+    assert feat[:, 3:].min() < -200 and feat[:, 3:].max() > 700  # raw attributes
+
+
+def test_what_is_not_offered_is_refused(real_data, store_dir):
+    with pytest.raises(DataError, match=r"data.features='colour': ENZYMES offers labels, attributes"):
+        open_set(real_data, store_dir, "ENZYMES", features="colour")
+    with pytest.raises(DataError, match="has no node attributes"):
+        open_set(real_data, store_dir, "TU/NCI1", features="attributes")
+    with pytest.raises(DataError, match="CSL offers no choice"):
+        from data.CSL import CSL
+
+        CSL(DataConfig(store_dir=store_dir, features="degree"))
