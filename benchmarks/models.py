@@ -269,7 +269,7 @@ class DGLNet(OtherNet):
     @staticmethod
     def collate(samples):
         graphs, labels = zip(*samples, strict=True)
-        return dgl.batch(graphs), torch.cat(labels)
+        return dgl.batch(graphs), None, torch.cat(labels)
 
 
 def torch_geometric_net():
@@ -357,13 +357,13 @@ def torch_geometric_net():
             return Batches(DataLoader(graphs, batch_size, shuffle))
 
     class Batches:
-        """(batch, labels), as the other loaders give them."""
+        """(batch, of, labels), as the other loaders give them."""
 
         def __init__(self, loader):
             self.loader = loader
 
         def __iter__(self):
-            return ((batch, batch.y) for batch in self.loader)
+            return ((batch, None, batch.y) for batch in self.loader)
 
     return GeometricNet
 
@@ -419,13 +419,13 @@ def adam(net):
 
 
 class Training:
-    """Epochs of a net over a loader of (batch, labels)."""
+    """Epochs of a net over a loader of (batch, of, labels)."""
 
     def __init__(self, job, net, loader):
         self.net, self.loader, self.task, self.optimizer = net.train(), loader, job.task, adam(net)
 
     def epoch(self, n_batches=None):
-        for batch, y in islice(self.loader, n_batches):
+        for batch, _, y in islice(self.loader, n_batches):
             loss = self.task.loss(self.net(batch), y)
             self.optimizer.zero_grad()
             loss.backward()
@@ -442,7 +442,7 @@ class OneByOne(Training):
 
     def epoch(self, n_batches=None):
         n_graphs = None if n_batches is None else n_batches * self.batch_size
-        for i, (g, y) in enumerate(islice(self.loader, n_graphs), 1):
+        for i, (g, _, y) in enumerate(islice(self.loader, n_graphs), 1):
             loss = self.task.loss(self.net(g), y) / self.batch_size
             loss.backward()
             loss.item()
@@ -606,7 +606,7 @@ def check(dataset, model, variants, store):
             (ours, job.loader(CHECK_GRAPHS, False)),
             (other, kind.loader(job.store, job.numbers, CHECK_GRAPHS, False)),
         ):
-            ((batch, y),) = loader
+            ((batch, _, y),) = loader
             y = y.double() if y.is_floating_point() else y
             scores = net(batch)
             job.task.loss(scores, y).backward()

@@ -165,7 +165,7 @@ class COLLAB(GraphDataset):
     version = 1
     licence = "ODC-BY"
     raw_files = (ZIP,)
-    declared = Declared(numbers("node", 128), numbers("edge", 2), "edge", 1)
+    declared = Declared(numbers("node", 128), numbers("edge", 2), "pair", 1)
     # year and weight in the order of A.4 and Table 5; a linear map follows, so the order is of no consequence
     parameters = {"years": YEARS, "edge_feat": ["year", "weight"]}  # noqa: RUF012 - read only
     folds = (0,)

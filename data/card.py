@@ -68,6 +68,8 @@ def feature_text(row, level):
 def field_text(field):
     if field is None:
         return "none"
+    if isinstance(field.n_types, tuple):
+        return f"{len(field.n_types)} columns of {', '.join(map(str, field.n_types))} types"
     return f"{field.n_types} types" if field.n_types else f"{'x'.join(map(str, field.shape)) or 1} {field.dtype}"
 
 
@@ -78,6 +80,7 @@ def class_balance(dataset):
         return []
     values = dataset.store.column(label.key)
     if not label.n_types:
+        values = values[~np.isnan(values)]
         return [
             f"target: {values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}, deviation {values.std():.4g}"
         ]

@@ -59,7 +59,7 @@ def check_store(store, splits=True):
         return
     # pairs of nodes are predicted, or pairs of graphs compared: neither label nor split of graphs
     pairs = {"free.pairs.train", "free.pairs"} & store.header["arrays"].keys()
-    if label is None and not pairs:
+    if label is None and not pairs and "pair.of" not in store.fields:
         yield "error", "no field is called label: declare one at the level that is predicted (graph, node or edge)"
     yield from check_features(store)
     yield from check_graphs(store)
@@ -155,15 +155,19 @@ def check_splits(store, label):
         if missing:
             yield "error", f"split {name}: {', '.join(missing)} is missing or empty"
             continue
-        outside = [i for part in parts.values() for i in part.tolist() if not 0 <= i < len(store)]
+        level = store.split_level(name)
+        n_items = len(store) if level == "graph" else store.n_nodes
+        outside = [i for part in parts.values() for i in part.tolist() if not 0 <= i < n_items]
         if outside:
-            yield "error", f"split {name}: graphs {examples(outside)} do not exist"
+            yield "error", f"split {name}: {level}s {examples(outside)} do not exist"
             continue
-        if label is not None and label.level == "graph" and label.n_types:
+        if label is not None and label.level == level and label.n_types:
             values = store.column(label.key)
             unseen = set(values[parts["test"]].tolist()) - set(values[parts["train"]].tolist())
             if unseen:
                 yield "error", f"split {name}: classes {examples(sorted(unseen))} are tested but never trained"
+        if level == "node":
+            continue
         digests = digests if digests is not None else [digest(store, i) for i in range(len(store))]
         train = {digests[i] for i in parts["train"]}
         copies = [int(i) for part in ("val", "test") for i in parts[part] if digests[i] in train]

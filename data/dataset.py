@@ -11,7 +11,7 @@ from pydantic import Field as Key
 
 from data.draw import draw_graph
 from data.errors import DataError
-from data.folds import GraphFold
+from data.folds import GraphFold, NodeFold
 from data.section import NO_IDENTITY, Section
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
@@ -157,5 +157,6 @@ class GraphDataset:
         name = self.store.splits[i]
         parts = self.store.split(name)
         if self.config.limit:
-            parts = {part: evenly_spaced(graphs, self.config.limit) for part, graphs in parts.items()}
-        return GraphFold(name, self.store, parts)
+            parts = {part: evenly_spaced(items, self.config.limit) for part, items in parts.items()}
+        kind = {"graph": GraphFold, "node": NodeFold}[self.store.split_level(name)]
+        return kind(name, self.store, parts)

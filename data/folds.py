@@ -1,4 +1,7 @@
-"""Folds: one division of a dataset into training, validation and test, and the batches of each part."""
+"""Folds: one division of a dataset into training, validation and test, and the batches of each part.
+
+A batch is (g, of, y): the graph, what is asked of it, and the labels (data/store, Batch).
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +11,7 @@ import numpy as np
 import torch
 
 from data.loader import Loader
-from data.store import Packed
+from data.store import Batch, Packed
 
 EVALUATION_PAIRS = 1 << 18  # scored at once; each time the whole graph is passed through the net
 
@@ -24,6 +27,27 @@ class GraphFold(NamedTuple):
         if len(self.parts[part]) == 0:
             raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
         return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers)
+
+
+@dataclass
+class NodeFold:
+    """The division of the nodes of one graph: all of it is seen in training, the labels of the training nodes alone are."""
+
+    name: str
+    store: Packed
+    parts: dict
+
+    @cached_property
+    def batch(self):
+        """The graph with all labels, the same object in every pass."""
+        return self.store.batch([0])
+
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+        """The one batch of a part: the graph, the part's nodes and their labels. All nodes at once, whatever `batch_size`."""
+        if len(self.parts[part]) == 0:
+            raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
+        nodes = torch.from_numpy(self.parts[part])
+        return [Batch(self.batch.g, nodes, self.batch.y[nodes])]
 
 
 # Pairs of nodes in batches
@@ -44,7 +68,7 @@ def labelled(positive, negative):
 
 @dataclass
 class TrainingPairs:
-    """Batches (g, pairs, y): `batch_size` positive pairs in an order drawn from `generator`, and as many random pairs with label 0,
+    """Batches (g, of, y): `batch_size` positive pairs in an order drawn from `generator`, and as many random pairs with label 0,
     drawn anew for each batch. A random pair may be a link by chance: about 1 in 30,000 at COLLAB."""
 
     g: object
@@ -59,12 +83,12 @@ class TrainingPairs:
         order = torch.randperm(len(self.positive), generator=self.generator)
         for chosen in order.split(self.batch_size):
             negative = random_pairs(self.g.num_nodes(), len(chosen), self.generator)
-            yield self.g, *labelled(self.positive[chosen], negative)
+            yield Batch(self.g, *labelled(self.positive[chosen], negative))
 
 
 @dataclass
 class EvaluationPairs:
-    """Batches (g, pairs, y): all positive, then all negative pairs, in stored order."""
+    """Batches (g, of, y): all positive, then all negative pairs, in stored order."""
 
     g: object
     positive: torch.Tensor
@@ -78,7 +102,7 @@ class EvaluationPairs:
         pairs, y = labelled(self.positive, self.negative)
         for start in range(0, len(y), self.batch_size):
             batch = slice(start, start + self.batch_size)
-            yield self.g, pairs[:, batch], y[batch]
+            yield Batch(self.g, pairs[:, batch], y[batch])
 
 
 @dataclass

@@ -15,7 +15,7 @@ def _use_all_cores(worker):
 
 
 class Loader:
-    """Iterate over `(g, labels)` batches of the graphs numbered `indices`.
+    """Iterate over batches (g, of, y) of the graphs numbered `indices`.
 
     With `shuffle` the order of every pass is drawn from `generator`, whose state is all that must be saved to go on later.
     With `workers` processes cut the batches; the store is memory-mapped, so each costs no copy of the data, and the order

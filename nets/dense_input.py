@@ -119,11 +119,16 @@ class DenseInput(nn.Module):
 
 
 def _width(field):
+    if isinstance(field.n_types, tuple):
+        return sum(field.n_types)
     return field.n_types if field.n_types is not None else field.shape[-1]
 
 
 def _numbers(field, values, dtype):
-    """Features (rows, width): one-hot if categorical."""
+    """Features (rows, width): one-hot if categorical, column after column."""
+    if isinstance(field.n_types, tuple):
+        columns = zip(values.long().unbind(1), field.n_types, strict=True)
+        return torch.cat([F.one_hot(column, n) for column, n in columns], 1).to(dtype)
     if field.n_types is not None:
         return F.one_hot(values.long(), field.n_types).to(dtype)
     return values.to(dtype)

@@ -66,13 +66,18 @@ class WLConfig(DenseConfig):
 
 
 class DenseNet(nn.Module):
-    """input -> L layers -> head. A subclass says in `make_layer`, `make_head` and `count_numbers_per_pair` what it is."""
+    """input -> L layers -> head. A subclass says in `make_layer`, `make_head` and `count_numbers_per_pair` what it is.
+
+    It predicts for graphs, nodes (all, or those asked `of`) and edges, not for pairs of nodes.
+    """
 
     Config = DenseConfig
 
     def __init__(self, config, features, task):
         super().__init__()
         self.config, self.level = config, task.level
+        if self.level == "pair":
+            raise ValueError(f"net.model={config.model!r} predicts for graphs, nodes and edges, not for pairs of nodes")
         self.input = DenseInput(features, config)
         widths = [self.input.dim] + [config.hidden_dim] * config.L
         self.layers = nn.ModuleList(self.make_layer(config, i, *pair) for i, pair in enumerate(pairwise(widths)))
@@ -89,7 +94,11 @@ class DenseNet(nn.Module):
         """About how many numbers there are for each pair of nodes at the peak of a training step; rather more than fewer."""
         raise TypeError(f"{type(self).__name__} does not say how much memory it needs: define count_numbers_per_pair")
 
-    def forward(self, g):
+    def forward(self, g, of=None):
+        scores = self._all_scores(g)
+        return scores if of is None else scores.index_select(0, of)
+
+    def _all_scores(self, g):
         dtype = next(self.parameters()).dtype
         graphs, seeds = self.input(g, dtype), None
         if self.training and self.config.dropout:

@@ -11,7 +11,7 @@ from nets.skeleton import GCNConfig, MessagePassingNet
 
 # Hidden widths of the prediction from one layer: the printed counts need a linear map for graphs and nodes, and two linear
 # maps with a ReLU between for edges (TSP).
-SHARES = {"graph": (), "node": (), "edge": (0.5,)}
+SHARES = {"graph": (), "node": (), "edge": (0.5,), "pair": (0.5,)}
 
 
 class GINNet(MessagePassingNet):
@@ -52,12 +52,12 @@ class GINNet(MessagePassingNet):
             HEADS[level](config.hidden_dim, task.n_out, config.head, SHARES[level]) for _ in range(config.L + 1)
         )
 
-    def forward(self, g, *pairs):
+    def forward(self, g, of=None):
         if not self.jumping_knowledge:
-            return super().forward(g, *pairs)
+            return super().forward(g, of)
         h = self.embedding(g)
-        y = self.head[0](g, h, *pairs)
+        y = self.head[0](g, h, of)
         for layer, head in zip(self.layers, self.head[1:], strict=True):
             h = layer(g, h)
-            y = y + head(g, h, *pairs)
+            y = y + head(g, h, of)
         return y

@@ -1,4 +1,7 @@
-"""What turns the node representations of the last layer into predictions, B.1.3: one head for each level of task."""
+"""What turns the node representations of the last layer into predictions, B.1.3: one head for each level of task.
+
+A head is called as `head(g, h, of)`. `of` says what is asked: None (all graphs, nodes or edges), nodes, or pairs of nodes.
+"""
 
 from typing import Literal
 
@@ -43,34 +46,34 @@ class GraphHead(nn.Module):
         self.pool = head.pool
         self.mlp = MLPReadout(dim, n_out, head.shares(own))
 
-    def forward(self, g, h):
+    def forward(self, g, h, of=None):
         return self.mlp(pool_nodes(g, h, self.pool))
 
 
 class NodeHead(nn.Module):
-    """Predict for each node, eq. (34). h (N, d) -> (N, n_out)."""
+    """Predict for each node, or the nodes `of` (M,), eq. (34). h (N, d) -> (N, n_out) or (M, n_out)."""
 
     def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
         self.mlp = MLPReadout(dim, n_out, head.shares(own))
 
-    def forward(self, g, h):
-        return self.mlp(h)
+    def forward(self, g, h, of=None):
+        return self.mlp(h if of is None else h.index_select(0, of))
 
 
 class EdgeHead(nn.Module):
     """Predict for each edge j -> i from Concat(h_j, h_i), eq. (35). h (N, d) -> (E, n_out).
 
-    `pairs` (src, dst) asks for these pairs of nodes instead of the edges of the graph: link prediction.
+    With `of` (2, M), sources and destinations, for these pairs of nodes instead of the edges of the graph: link prediction.
     """
 
     def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
         self.mlp = MLPReadout(2 * dim, n_out, head.shares(own))
 
-    def forward(self, g, h, pairs=None):
-        src, dst = g.edges() if pairs is None else pairs
+    def forward(self, g, h, of=None):
+        src, dst = g.edges() if of is None else of
         return self.mlp(torch.cat([h.index_select(0, src), h.index_select(0, dst)], dim=1))
 
 
-HEADS = {"graph": GraphHead, "node": NodeHead, "edge": EdgeHead}
+HEADS = {"graph": GraphHead, "node": NodeHead, "edge": EdgeHead, "pair": EdgeHead}

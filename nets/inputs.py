@@ -1,13 +1,37 @@
 """The input layer of B.1.1, eq. (10): node and edge features become vectors; encodings (nets/encodings.py) are added."""
 
+import torch
+import torch.nn.functional as F
 from torch import nn
 
 
 def embed_feature(field, dim):
     """Eq. (10): a lookup table for categorical features (one-hot, so no bias), a linear map for continuous ones."""
+    if isinstance(field.n_types, tuple):
+        return ColumnEmbedding(field.n_types, dim)
     if field.n_types is not None:
         return nn.Embedding(field.n_types, dim)
     return nn.Linear(field.shape[-1], dim)
+
+
+class ColumnEmbedding(nn.Module):
+    """Σ_k T_k[x_ik]: the sum of an embedding for each categorical column. x (N, len(n_types)) -> (N, dim).
+
+    The tables T_k, each started uniformly (Glorot) as OGB's atom and bond encoders are, stand below each other in one:
+    that of column k begins at row first[k].
+
+        >>> h = ColumnEmbedding((119, 4, 12), 8)(torch.tensor([[6, 0, 3], [7, 1, 2]]))
+    """
+
+    def __init__(self, n_types, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(sum(n_types), dim))
+        for table in self.weight.data.split(n_types):
+            nn.init.xavier_uniform_(table)
+        self.register_buffer("first", torch.tensor(n_types).cumsum(0) - torch.tensor(n_types), persistent=False)
+
+    def forward(self, x):
+        return F.embedding_bag(x + self.first, self.weight, mode="sum")
 
 
 class InputEmbedding(nn.Module):

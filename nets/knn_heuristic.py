@@ -24,7 +24,7 @@ class KNNHeuristic(nn.Module):
         super().__init__()
         self.k = config.k
 
-    def forward(self, g):
+    def forward(self, g, of=None):
         distance = g.edata["feat"][:, :1]
         out = g.reverse(
             copy_ndata=False, copy_edata=False

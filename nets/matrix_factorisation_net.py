@@ -22,8 +22,8 @@ class MatrixFactorisationNet(nn.Module):
         self.x = nn.Embedding(config.num_embs, config.hidden_dim)
         self.head = HEADS[task.level](config.hidden_dim, task.n_out, Head())
 
-    def forward(self, g, *pairs):
+    def forward(self, g, of=None):
         n = g.num_nodes()
         if n > self.x.num_embeddings:
             raise ValueError(f"net.num_embs={self.x.num_embeddings}, but the graph has {n} nodes: give their number")
-        return self.head(g, self.x.weight[:n], *pairs)  # a smaller graph leaves some vectors unused
+        return self.head(g, self.x.weight[:n], of)  # a smaller graph leaves some vectors unused

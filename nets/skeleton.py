@@ -112,6 +112,6 @@ class MessagePassingNet(nn.Module):
             h, e = layer(g, h, e)
         return h
 
-    def forward(self, g, *pairs):
-        """Scores of the graphs, nodes or edges of g; with `pairs`, of these pairs of nodes (EdgeHead)."""
-        return self.head(g, self.propagate(g, self.embedding(g)), *pairs)
+    def forward(self, g, of=None):
+        """Scores of the graphs, nodes or edges of g; with `of`, of these nodes or pairs of nodes (nets/heads.py)."""
+        return self.head(g, self.propagate(g, self.embedding(g)), of)

@@ -91,10 +91,10 @@ class Trainer:
         metric, loss_sum, n_items = self.task.metric(), 0.0, 0
         self.optimizer.zero_grad()
         with torch.set_grad_enabled(training):
-            for i, batch in enumerate(loader):  # (g, labels), or (g, pairs, labels) where links are predicted
+            for i, batch in enumerate(loader):
                 check_signals()
-                *inputs, y = (part.to(self.device) for part in batch)
-                scores = self.net(*inputs)
+                g, of, y = batch.to(self.device)
+                scores = self.net(g, of)
                 loss = self.task.loss(scores, y)
                 if not torch.isfinite(loss):
                     raise Diverged(f"the loss of a {split} batch is {loss.item()} in epoch {self.epoch + 1}")

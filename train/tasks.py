@@ -86,7 +86,7 @@ class LinkPrediction:
     result, which come from an evaluation of all parts.
     """
 
-    level, n_out = "edge", 1
+    level, n_out = "pair", 1
 
     def loss(self, scores, y):
         return F.binary_cross_entropy_with_logits(scores, y.view_as(scores).to(scores.dtype))

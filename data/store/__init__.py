@@ -20,7 +20,7 @@ its checksum before its first use. `python -m data.store info|verify STORE` show
 from data.errors import StoreError
 from data.store.checksums import HEADER, fingerprint
 from data.store.fields import Field
-from data.store.reader import Packed, open_or_build
+from data.store.reader import Batch, Packed, open_or_build
 from data.store.writer import PackedWriter
 
-__all__ = ["HEADER", "Field", "Packed", "PackedWriter", "StoreError", "fingerprint", "open_or_build"]
+__all__ = ["HEADER", "Batch", "Field", "Packed", "PackedWriter", "StoreError", "fingerprint", "open_or_build"]

@@ -16,7 +16,7 @@ def describe(store):
     lines = [f"{store.name}: {store.path}", f"format {FORMAT} {VERSION}, ids {store.header['ids']}, hash {store.hash}"]
     lines.append(f"generator {json.dumps(store.header['generator'])}")
     lines.append(f"{counts['graphs']} graphs")
-    for level in RAGGED:
+    for level in (level for level in RAGGED if f"{level}s" in counts):
         total, low, high = (counts[key] for key in (f"{level}s", f"min_{level}s", f"max_{level}s"))
         lines.append(f"{total} {level}s; per graph {low} to {high}, on average {total / max(counts['graphs'], 1):.2f}")
     for key, entry in store.header["arrays"].items():

@@ -154,7 +154,8 @@ class Folder:
         for key, entry in self.header["arrays"].items():
             if "n_types" in entry:
                 level, name = key.split(".")
-                fields[key] = Field(level, name, entry["dtype"], entry["shape"][1:], entry["n_types"], entry["finite"])
+                options = {option: entry.get(option) for option in ("n_types", "finite", "refers_to")}
+                fields[key] = Field(level, name, entry["dtype"], entry["shape"][1:], **options)
         return fields
 
     def verify(self):

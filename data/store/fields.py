@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-RAGGED = ("node", "edge")  # levels whose number of rows differs from graph to graph; each has its offsets
+RAGGED = ("node", "edge", "pair")  # levels whose number of rows differs from graph to graph; each has its offsets
 LEVELS = ("graph", *RAGGED)
 EDGE_SRC, IN_DEGREE = "edge.src", "node.in_degree"
 RESERVED = (EDGE_SRC, "edge.dst", IN_DEGREE)  # edge.dst: not stored, but nothing else may be called so
-NODE_IDS = (EDGE_SRC,)  # arrays of node numbers: local to their graph on disk, shifted to the graph's place in a batch
 INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 DTYPES = ("bool", *INTEGERS, "float32", "float64")
 # what an array of integers can hold; uint64 not all of its range, because all integers reach torch as int64
@@ -20,17 +19,23 @@ LIMITS = {name: (int(np.iinfo(name).min), min(int(np.iinfo(name).max), 2**63 - 1
 
 @dataclass(frozen=True)
 class Field:
-    """One array of a dataset, declared before the graphs are added."""
+    """One array of a dataset, declared before the graphs are added.
 
-    level: str  # "graph", "node" or "edge"
+    The fields `label` and `of` are what a batch hands out beside the graph: the labels, and what they are of.
+    """
+
+    level: str  # "graph", "node", "edge", or "pair": as many rows for each graph as it is given
     name: str  # "feat", "label", …
     dtype: str  # numpy's name of the type on disk
     shape: tuple = ()  # of one row
-    n_types: int | None = None  # categorical: values are in [0, n_types)
+    n_types: int | tuple | None = None  # categorical: values are in [0, n_types); a tuple has a number for each column
     finite: bool = True  # refuse NaN and infinity
+    refers_to: str | None = None  # "node": values are node numbers of the graph, in a batch those of the batch
 
     def __post_init__(self):
         object.__setattr__(self, "shape", tuple(self.shape))
+        if isinstance(self.n_types, list):
+            object.__setattr__(self, "n_types", tuple(self.n_types))
         if self.level not in LEVELS:
             raise ValueError(f"level={self.level!r}: expected one of {', '.join(LEVELS)}")
         if not re.fullmatch(r"\w+", self.name) or self.key in RESERVED:
@@ -39,8 +44,18 @@ class Field:
             raise ValueError(f"{self.key}: dtype={self.dtype!r}: expected one of {', '.join(DTYPES)}")
         if not all(isinstance(size, numbers.Integral) and size > 0 for size in self.shape):
             raise ValueError(f"{self.key}: shape={self.shape}: expected positive sizes")
-        if self.n_types is not None and not 1 <= self.n_types <= LIMITS.get(self.dtype, (0, -1))[1] + 1:
+        self._check_n_types()
+        if self.refers_to not in (None, "node"):
+            raise ValueError(f"{self.key}: refers_to={self.refers_to!r}: expected node, or nothing")
+        if self.refers_to and (self.dtype not in LIMITS or self.n_types is not None):
+            raise ValueError(f"{self.key}: dtype={self.dtype!r}: node numbers need an integer dtype, and no n_types")
+
+    def _check_n_types(self):
+        columns = self.n_types if isinstance(self.n_types, tuple) else () if self.n_types is None else (self.n_types,)
+        if not all(1 <= n <= LIMITS.get(self.dtype, (0, -1))[1] + 1 for n in columns):
             raise ValueError(f"{self.key}: n_types={self.n_types}: expected an integer dtype with so many values")
+        if isinstance(self.n_types, tuple) and self.shape != (len(columns),):
+            raise ValueError(f"{self.key}: n_types={self.n_types}: expected one per column of shape {self.shape}")
 
     @property
     def key(self):
@@ -49,11 +64,17 @@ class Field:
 
 def check_names(fields):
     keys = [field.key for field in fields]
-    labels = [key for key in keys if key.endswith(".label")]
     if len(set(keys)) < len(keys):
         raise ValueError(f"a field is declared twice: {', '.join(keys)}")
-    if len(labels) > 1:
-        raise ValueError(f"only one level can have the label, not {', '.join(labels)}")
+    asked = {name: [field for field in fields if field.name == name] for name in ("label", "of")}
+    for name, found in asked.items():
+        if len(found) > 1:
+            raise ValueError(f"only one level can have the {name}, not {', '.join(field.key for field in found)}")
+    for field in asked["of"]:
+        if field.refers_to != "node" or field.shape not in ((), (2,)):
+            raise ValueError(f"{field.key}: expected refers_to='node' and shape () or (2,): nodes or pairs of nodes")
+        if asked["label"] and asked["label"][0].level != field.level:
+            raise ValueError(f"{asked['label'][0].key}, {field.key}: expected both at one level")
 
 
 def to_numpy(values):
@@ -64,8 +85,8 @@ def first(values, bad):
     return values[bad].reshape(-1)[0].item()
 
 
-def convert(field, values, n_rows, where):
-    """The rows of one graph in the type of the field; ValueError if that would lose something."""
+def convert(field, values, n_rows, where, n_nodes):
+    """The rows of one graph of n_nodes nodes in the type of the field; ValueError if that would lose something."""
     values, where = to_numpy(values), f"{where}, {field.key}"
     shape = field.shape if field.level == "graph" else (n_rows, *field.shape)
     if values.shape == (0,) and 0 in shape:  # an empty list has neither type nor shape
@@ -80,10 +101,21 @@ def convert(field, values, n_rows, where):
         return values if values.dtype == field.dtype else _cast(values, field.dtype, where)
     if values.dtype.kind not in "biu":
         raise ValueError(f"{where}: {values.dtype} values would be cut to {field.dtype}: convert them")
-    low, high = LIMITS[field.dtype] if field.n_types is None else (0, field.n_types - 1)
-    if values.size and (values.min() < low or values.max() > high):
-        raise ValueError(f"{where}: {first(values, (values < low) | (values > high))}: expected {low} to {high}")
+    low, high = bounds(field, n_nodes)
+    if values.size and (values.min() < low or (values > high).any()):
+        wrong = (values < low) | (values > high)
+        high = np.broadcast_to(high, values.shape)[wrong][0]
+        raise ValueError(f"{where}: {first(values, wrong)}: expected {low} to {high}")
     return values.astype(field.dtype, copy=False)
+
+
+def bounds(field, n_nodes):
+    """(smallest, largest) value of an integer field; the largest may differ from column to column."""
+    if field.refers_to:
+        return 0, n_nodes - 1
+    if field.n_types is not None:
+        return 0, np.array(field.n_types) - 1
+    return LIMITS[field.dtype]
 
 
 def _cast(values, dtype, where):
@@ -119,8 +151,10 @@ def convert_edges(n_nodes, src, dst, where):
     return tuple(end.astype(np.int64) for end in ends.values())
 
 
-def convert_split(name, parts):
-    """The parts of a split as int64 arrays, each graph at most once."""
+def convert_split(name, level, parts):
+    """The parts of a split as int64 arrays, each graph or node at most once."""
+    if level not in ("graph", "node"):
+        raise ValueError(f"split {name}: level={level!r}: expected graph or node")
     if not re.fullmatch(r"[\w-]+", name) or not all(re.fullmatch(r"\w+", part) for part in parts) or not parts:
         raise ValueError(f"split {name!r}, parts {list(parts)}: expected names of letters, digits and _")
     owner, converted = {}, {}
@@ -132,7 +166,7 @@ def convert_split(name, parts):
         converted[part] = indices.astype(np.int64)
         for index in converted[part].tolist():
             if index in owner:
-                raise ValueError(f"split {name}: graph {index} is in {owner[index]} and again in {part}")
+                raise ValueError(f"split {name}: {level} {index} is in {owner[index]} and again in {part}")
             owner[index] = part
     return converted
 

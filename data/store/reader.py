@@ -3,6 +3,7 @@
 import contextlib
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import dgl
 import numpy as np
@@ -24,9 +25,7 @@ from data.store.checksums import (
 from data.store.fields import (
     EDGE_SRC,
     IN_DEGREE,
-    LEVELS,
     LIMITS,
-    NODE_IDS,
     RAGGED,
     Field,
     check_names,
@@ -39,6 +38,21 @@ from data.store.writer import NpyWriter, build_once, new_folder, seal
 # Mean rows of a run of adjacent rows from which copying run by run is faster than gathering row by row; measured with
 # benchmarks/batching.py --threshold.
 LONG_RUN = 192
+
+
+class Batch(NamedTuple):
+    """Graphs as one DGLGraph, what is asked of them, and the labels.
+
+    of   None: all graphs, nodes or edges of g; (M,) node numbers; or (2, M) pairs of nodes, sources and destinations
+    y    a label for each of them; None where there are none
+    """
+
+    g: dgl.DGLGraph
+    of: torch.Tensor | None
+    y: torch.Tensor | None
+
+    def to(self, device):
+        return Batch(*(part if part is None else part.to(device) for part in self))
 
 
 class Rows:
@@ -119,8 +133,12 @@ class Packed:
         counts = f"{self.n_graphs} graphs, {self.n_nodes} nodes, {self.n_edges} edges"
         return f"Packed({self.name}: {counts}; {', '.join(self.fields)})"
 
+    def split_level(self, name):
+        """What a split divides: "graph", or "node" in a store of one graph."""
+        return self.header.get("split_levels", {}).get(name, "graph")
+
     def split(self, name):
-        """{part: graph numbers (int64)} of one split."""
+        """{part: graph numbers (int64), or node numbers} of one split."""
         if name not in self.header["splits"]:
             raise KeyError(f"split {name!r}: expected one of {', '.join(self.splits) or '(the store has none)'}")
         return {part: self.column(f"free.split.{name}.{part}").copy() for part in self.header["splits"][name]}
@@ -153,24 +171,26 @@ class Packed:
     # Batches
 
     def batch(self, indices):
-        """(g, labels): the graphs as one DGLGraph, as `dgl.batch` would join them, and the rows of the field `label`.
+        """Batch(g, of, y): the graphs as one DGLGraph, as `dgl.batch` would join them, and the rows of the fields `of` and `label`.
 
-        g has the node and edge fields in ndata and edata; integers are int64. labels is None without such a field.
+        g has the node and edge fields in ndata and edata; integers are int64. of and y are None without such a field.
         """
         graphs = self._graph_numbers(indices)
-        rows = {level: self._rows(level, graphs) for level in LEVELS}
+        levels = ("graph", *(level for level in RAGGED if f"{level}_offsets" in self._arrays))
+        rows = {level: self._rows(level, graphs) for level in levels}
         self._check_ids(rows, graphs)
-        g, labels = self._structure(rows), None
+        g, asked = self._structure(rows), {"of": None, "label": None}
         frames = {"node": g.ndata, "edge": g.edata}
         for key, field in self.fields.items():
-            if field.name == "label":
-                labels = self._take(key, rows)
+            if field.name in asked:
+                asked[field.name] = self._take(key, rows)
             elif field.level in frames:
                 frames[field.level][field.name] = self._take(key, rows)
-        return g, labels
+        of = asked["of"]
+        return Batch(g, of if of is None else of.t(), asked["label"])
 
     def graph(self, i):
-        return self.batch([i])[0]
+        return self.batch([i]).g
 
     def _graph_numbers(self, indices):
         graphs = to_numpy(indices)
@@ -191,7 +211,7 @@ class Packed:
 
     def _check_ids(self, rows, graphs):
         limit = LIMITS[self.header["ids"]][1]
-        for level in RAGGED:
+        for level in ("node", "edge"):
             if rows[level].total > limit:
                 text = f"a batch of {len(graphs)} graphs has {rows[level].total} {level}s, more than int32 can number"
                 raise ValueError(f"{text} ({limit}): take smaller batches, or build the store with ids='int64'")
@@ -219,9 +239,10 @@ class Packed:
         array = self._array(key)
         wanted = rows[array.entry["level"]]
         values = wanted.take(array.rows(wanted.starts, wanted.stops), dtype)
-        if key in NODE_IDS:
+        if key == EDGE_SRC or array.entry.get("refers_to"):
             n_nodes = rows["node"].counts
-            values += np.repeat((np.cumsum(n_nodes) - n_nodes).astype(dtype), wanted.counts)
+            shift = np.repeat((np.cumsum(n_nodes) - n_nodes).astype(dtype), wanted.counts)
+            values += shift.reshape(-1, *[1] * (values.ndim - 1))
         return values
 
     # Views
@@ -257,7 +278,19 @@ class Packed:
     # Derived arrays
 
     def derive(
-        self, name, *, level, dtype, shape=(), parameters, compute, description="", n_types=None, finite=True, workers=1
+        self,
+        name,
+        *,
+        level,
+        dtype,
+        shape=(),
+        parameters,
+        compute,
+        description="",
+        n_types=None,
+        finite=True,
+        refers_to=None,
+        workers=1,
     ):
         """This store with a further field, computed once and kept in STORE/derived.
 
@@ -265,10 +298,13 @@ class Packed:
         cores) it must be picklable. The result is found again by the hash of the store, the field and `parameters`, which
         must hold all that the values depend on.
         """
-        field = Field(level, name, dtype, shape, n_types, finite)
+        field = Field(level, name, dtype, shape, n_types, finite, refers_to)
         check_names([*self.fields.values(), field])
+        if level != "graph" and f"{level}_offsets" not in self._arrays:
+            raise ValueError(f"{field.key}: the store has no level {level}")
         parameters = plain_json(parameters, "parameters")
         source = [self.hash, level, name, dtype, list(field.shape), n_types, finite, parameters]
+        source += [refers_to] if refers_to else []
         target = self.path / "derived" / f"{name}-{fingerprint(source)[:16]}"
         header = {"format": DERIVED_FORMAT, "version": VERSION, "store": self.hash, "name": name}
         header |= {"parameters": parameters, "description": description}
@@ -277,12 +313,13 @@ class Packed:
 
     def _write_derived(self, target, field, header, compute, workers):
         n_rows = np.ones(len(self), int) if field.level == "graph" else np.diff(self.column(f"{field.level}_offsets"))
+        n_nodes = np.diff(self.column("node_offsets"))
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(new_folder(target))
             file = stack.enter_context(contextlib.closing(NpyWriter(folder, field.key, field.dtype, field.shape)))
             results = parallel_map(compute, range(len(self)), f"{self.name} {field.name}", workers=workers)
             for i, values in enumerate(results):
-                rows = convert(field, values, int(n_rows[i]), f"graph {i}")
+                rows = convert(field, values, int(n_rows[i]), f"graph {i}", int(n_nodes[i]))
                 file.append(rows[None] if field.level == "graph" else rows)
             file.finish()
             seal(folder, header | {"arrays": {field.key: file.entry(field.level, field)}})

@@ -76,7 +76,10 @@ class NpyWriter:
         """What header.json says of this array, hashes still missing."""
         entry = {"file": self.path.name, "level": level, "dtype": self.dtype.name, "shape": [self.rows, *self.shape]}
         entry |= {"offset": self.offset, "bytes": self.path.stat().st_size}
-        return entry | ({"n_types": field.n_types, "finite": field.finite} if field else {})
+        if field:
+            entry |= {"n_types": field.n_types, "finite": field.finite}
+            entry |= {"refers_to": field.refers_to} if field.refers_to else {}
+        return entry
 
 
 def _sync(file):
@@ -195,9 +198,10 @@ class PackedWriter:
         self.fields = {field.key: field for field in fields}
         self.generator = plain_json(generator or {}, "generator")
         self._keys = {level: {f.name for f in fields if f.level == level} for level in LEVELS}
-        self._splits, self._free = {}, {}
-        self._n_rows = dict.fromkeys(RAGGED, 0)
-        self._extremes = dict.fromkeys(RAGGED, (math.inf, -math.inf))
+        self._splits, self._split_levels, self._free = {}, {}, {}
+        self._ragged = [level for level in RAGGED if level != "pair" or self._keys["pair"]]
+        self._n_rows = dict.fromkeys(self._ragged, 0)
+        self._extremes = dict.fromkeys(self._ragged, (math.inf, -math.inf))
         self.n_graphs = 0
         check_names(fields)
         if ids not in ("int32", "int64"):
@@ -205,7 +209,7 @@ class PackedWriter:
 
     def __enter__(self):
         arrays = {IN_DEGREE: (self.ids, ()), EDGE_SRC: (self.ids, ())}
-        arrays |= {f"{level}_offsets": (np.int64, ()) for level in RAGGED}
+        arrays |= {f"{level}_offsets": (np.int64, ()) for level in self._ragged}
         arrays |= {key: (field.dtype, field.shape) for key, field in self.fields.items()}
         with contextlib.ExitStack() as stack:
             self._folder = stack.enter_context(new_folder(self.path))
@@ -216,26 +220,27 @@ class PackedWriter:
             self._bar = stack.enter_context(tqdm(total=self.total, desc=self.name, unit=" graphs", disable=None))
             stack.push(self._finish)  # last in, first out: runs before the files close and the folder is renamed
             self._stack = stack.pop_all()
-        for level in RAGGED:
+        for level in self._ragged:
             self._files[f"{level}_offsets"].append(np.zeros(1, np.int64))
         return self
 
     def __exit__(self, *error):
         return self._stack.__exit__(*error)
 
-    def add(self, n_nodes, src, dst, node=None, edge=None, graph=None):
+    def add(self, n_nodes, src, dst, node=None, edge=None, graph=None, pair=None):
         """Append a graph: edges src[k] -> dst[k], and {name: rows} of the declared fields of each level."""
         where = f"graph {self.n_graphs}"
         src, dst = convert_edges(n_nodes, src, dst, where)
-        n_rows = {"graph": 1, "node": int(n_nodes), "edge": len(src)}
-        self._check_ids(n_rows, where)
-        given = {"graph": graph or {}, "node": node or {}, "edge": edge or {}}
+        given = {"graph": graph or {}, "node": node or {}, "edge": edge or {}, "pair": pair or {}}
         for level, names in self._keys.items():
             if given[level].keys() != names:
                 raise ValueError(f"{where}: {level} fields {sorted(given[level])}: expected {sorted(names)}")
+        n_pairs = len(next(iter(given["pair"].values()), ()))
+        n_rows = {"graph": 1, "node": int(n_nodes), "edge": len(src), "pair": n_pairs}
+        self._check_ids(n_rows, where)
         rows = {}
         for key, field in self.fields.items():
-            rows[key] = convert(field, given[field.level][field.name], n_rows[field.level], where)
+            rows[key] = convert(field, given[field.level][field.name], n_rows[field.level], where, n_rows["node"])
         rows[EDGE_SRC] = src
         order = np.argsort(dst, kind="stable")
         for key in rows:
@@ -246,14 +251,14 @@ class PackedWriter:
 
     def _check_ids(self, n_rows, where):
         limit = LIMITS[self.ids][1]
-        for level in RAGGED:
+        for level in ("node", "edge"):
             if n_rows[level] > limit:
                 raise ValueError(f"{where}: {n_rows[level]} {level}s: at most {limit} fit ids={self.ids}; use int64")
 
     def _append(self, rows, n_rows):
         for key, values in rows.items():
             self._files[key].append(values[None] if key.startswith("graph.") else values)
-        for level in RAGGED:
+        for level in self._ragged:
             self._n_rows[level] += n_rows[level]
             self._files[f"{level}_offsets"].append(np.array([self._n_rows[level]], np.int64))
             low, high = self._extremes[level]
@@ -261,11 +266,16 @@ class PackedWriter:
         self.n_graphs += 1
         self._bar.update()
 
-    def add_split(self, name, **parts):
-        """Name the graphs of train=, val=, test= (or other parts); before or after the graphs are added."""
+    def add_split(self, name, level="graph", **parts):
+        """Name the graphs of train=, val=, test= (or other parts); before or after the graphs are added.
+
+        With level="node" the nodes of the one graph are divided (transductive learning).
+        """
         if name in self._splits:
             raise ValueError(f"split {name} is given twice")
-        self._splits[name] = convert_split(name, parts)
+        self._splits[name] = convert_split(name, level, parts)
+        if level != "graph":
+            self._split_levels[name] = level
 
     def add_array(self, name, values):
         """Keep an array that belongs to no single graph, such as pairs of nodes; read it with column("free.NAME")."""
@@ -289,20 +299,26 @@ class PackedWriter:
             level = "free" if "." not in name else name.split(".")[0]
             entries[name] = file.entry(level, self.fields.get(name))
         counts = {"graphs": self.n_graphs}
-        for level in RAGGED:
+        for level in self._ragged:
             low, high = self._extremes[level]
             counts |= {f"{level}s": self._n_rows[level], f"min_{level}s": low, f"max_{level}s": high}
         header = {"format": FORMAT, "version": VERSION, "name": self.name, "generator": self.generator}
-        splits = {name: list(parts) for name, parts in self._splits.items()}
-        seal(self._folder, header | {"ids": self.ids, "counts": counts, "splits": splits, "arrays": entries})
+        header |= {"ids": self.ids, "counts": counts}
+        header |= {"splits": {name: list(parts) for name, parts in self._splits.items()}}
+        header |= {"split_levels": self._split_levels} if self._split_levels else {}
+        seal(self._folder, header | {"arrays": entries})
 
     def _write_splits(self):
         entries = {}
         for name, parts in self._splits.items():
+            level = self._split_levels.get(name, "graph")
+            if level == "node" and self.n_graphs > 1:
+                raise ValueError(f"split {name}: level='node' needs a store of one graph, this one has {self.n_graphs}")
+            n_items = self.n_graphs if level == "graph" else self._n_rows["node"]
             for part, indices in parts.items():
-                wrong = indices[(indices < 0) | (indices >= self.n_graphs)]
+                wrong = indices[(indices < 0) | (indices >= n_items)]
                 if wrong.size:
-                    raise ValueError(f"split {name}, {part}: graph {wrong[0]}: expected 0 to {self.n_graphs - 1}")
+                    raise ValueError(f"split {name}, {part}: {level} {wrong[0]}: expected 0 to {n_items - 1}")
                 key = f"free.split.{name}.{part}"
                 entries[key] = self._write_free(key, indices)
         return entries

@@ -88,7 +88,7 @@ def test_the_dataset_never_changes_silently(csl, tmp_path):
 
 
 def test_positions_separate_the_classes(csl):
-    batch, labels = csl.store.batch([0, 20, 149])
+    batch, _, labels = csl.store.batch([0, 20, 149])
     assert batch.ndata["laplacian"].shape == (3 * 41, 20) and labels.tolist() == [0, 1, 9]
     assert csl.features.node is None
 

@@ -363,7 +363,7 @@ def test_idx_files_may_be_plain_or_in_torchvisions_folder(tmp_path, idx_folder):
         path.unlink()
     again = SmallMNIST(config_of(tmp_path).model_copy(update={"store_dir": str(tmp_path / "again")})).store
     assert first.hash == again.hash and first.n_graphs == 16 and first.column("graph.label")[:12].max() == 9
-    batch, y = first.batch([0, 15])
+    batch, _, y = first.batch([0, 15])
     assert batch.ndata["feat"].shape[1] == 3 and batch.edata["feat"].shape[1] == 1 and y.tolist() == [0, 3]
 
 

@@ -106,7 +106,7 @@ def assert_same_graph(g, expected):
 
 
 def assert_same_as_dgl(store, graphs, indices, ids="int32"):
-    g, label = store.batch(indices)
+    g, _, label = store.batch(indices)
     expected, labels = zip(*(as_dgl(graphs[i], ids) for i in indices), strict=True)
     assert_same_graph(g, dgl.batch(list(expected)))
     assert torch.equal(label, torch.cat(labels))
@@ -162,7 +162,7 @@ def test_stored_edges_are_those_given_whatever_their_order(store):
 
 def test_aggregation_runs_along_the_edges(store):
     """copy_u_sum on a batch: each node gets the sum over its in-neighbours, counted by hand."""
-    g, _ = store.batch([4, 1])
+    g, _, _ = store.batch([4, 1])
     expected = np.zeros(14)
     for place, i in enumerate([4, 1]):
         graph = some_graphs()[i]
@@ -171,7 +171,7 @@ def test_aggregation_runs_along_the_edges(store):
 
 
 def test_a_batch_is_a_copy(store):
-    g, labels = store.batch([0])
+    g, _, labels = store.batch([0])
     g.ndata["pos"].zero_()
     labels.zero_()
     assert_same_as_dgl(store, some_graphs(), [0])
@@ -193,7 +193,7 @@ def test_array_that_ends_with_a_block_and_a_graph_without_rows(tmp_path):
         writer.add(0, [], [], node={"feat": []})
     assert (tmp_path / "store" / "node.feat.npy").stat().st_size == BLOCK
     assert Packed(tmp_path / "store").graph(1).num_nodes() == 0
-    g, _ = Packed(tmp_path / "store").batch([1, 0])
+    g, _, _ = Packed(tmp_path / "store").batch([1, 0])
     assert torch.equal(g.ndata["feat"], torch.arange(n_nodes) % 256)
 
 
@@ -218,7 +218,7 @@ def test_batch_too_large_for_int32(tmp_path):
     with PackedWriter(tmp_path / "store", "test", []) as writer:
         writer.add(1 << 20, [], [])
     store = Packed(tmp_path / "store")
-    assert store.batch([0])[1] is None
+    assert store.batch([0]).y is None
     with pytest.raises(ValueError, match=r"2148532224 nodes, more than int32.*ids='int64'"):
         store.batch([0] * 2049)
 
@@ -322,7 +322,7 @@ def test_hash_depends_on_content_and_generator_only(tmp_path):
 def test_with_fields_reads_only_those(store):
     view = store.with_fields("node.feat")
     damage(store.path / "edge.length.npy", -1)
-    g, labels = view.batch([0, 1])
+    g, _, labels = view.batch([0, 1])
     assert (list(g.ndata), list(g.edata), labels) == (["feat"], [], None)
     with pytest.raises(StoreError, match=r"edge.length"):
         store.batch([0, 1, 5])
@@ -491,7 +491,7 @@ def test_unsigned_values_that_torch_cannot_hold(tmp_path):
 def test_non_finite_values_where_the_field_allows_them(tmp_path):
     with PackedWriter(tmp_path / "store", "test", [Field("graph", "label", "float32", (2,), finite=False)]) as writer:
         writer.add(1, [], [], graph={"label": [np.nan, np.inf]})
-    assert torch.isnan(Packed(tmp_path / "store").batch([0])[1]).tolist() == [[True, False]]
+    assert torch.isnan(Packed(tmp_path / "store").batch([0]).y).tolist() == [[True, False]]
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_bad_splits(tmp_path, parts, text):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"level": "pair"}, "level='pair': expected one of graph, node, edge"),
+        ({"level": "link"}, "level='link': expected one of graph, node, edge, pair"),
         ({"level": "edge", "name": "src"}, "name='src'"),
         ({"name": "a.b"}, "name='a.b'"),
         ({"dtype": "float16"}, "dtype='float16': expected one of bool"),
@@ -634,7 +634,7 @@ def test_pickle_sends_the_path_and_keeps_views(store):
     view.batch([0])
     content = pickle.dumps(view)
     assert len(content) < 1000
-    g, labels = pickle.loads(content).batch([2, 3])
+    g, _, labels = pickle.loads(content).batch([2, 3])
     assert list(g.ndata) == ["sum"]
     assert labels.shape == (2, 3)
     shutil.rmtree(store.path)
@@ -686,7 +686,7 @@ def read_in_worker(store):
     """Sums of all graphs, batch by batch, and the growth of memory meanwhile, from before anything was mapped."""
     before, sums = anonymous_memory(), []
     for first in range(0, len(store), 5):
-        g, _ = store.batch(range(first, first + 5))
+        g, _, _ = store.batch(range(first, first + 5))
         sums.append(float(g.ndata["feat"].sum(dtype=torch.float64)))
     return sums, anonymous_memory() - before
 
@@ -740,7 +740,7 @@ def test_opening_reads_the_header_only(many_graphs):
 def test_a_batch_reads_its_own_blocks_once(many_graphs):
     store = Packed(many_graphs / "200000")
     wanted = [150_000, 50_000, 150_001]
-    n_bytes, (_, labels) = bytes_read(lambda: store.batch(wanted))
+    n_bytes, (_, _, labels) = bytes_read(lambda: store.batch(wanted))
     assert labels.tolist() == wanted
     # two places in each of node_offsets, edge_offsets, label and in_degree, and the checksums
     assert 7 * BLOCK < n_bytes < 9 * BLOCK
@@ -771,9 +771,9 @@ def test_derive_is_cached_and_keyed_by_parameters(store):
     assert view.fields["node.deg"] == Field("node", "deg", "float32", (1,))
     assert "node.deg" not in store.fields
     assert view.hash == store.hash
-    g, labels = view.batch([3, 0])
+    g, _, labels = view.batch([3, 0])
     assert torch.equal(g.ndata["deg"][:, 0], 2.0 * g.in_degrees())
-    assert torch.equal(labels, store.batch([3, 0])[1])
+    assert torch.equal(labels, store.batch([3, 0]).y)
     degrees(2)
     assert len(calls) == 6
     g = degrees(3).graph(1)
