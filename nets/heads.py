@@ -3,7 +3,7 @@
 A head is called as `head(g, h, of)`. `of` says what is asked: None (all graphs, nodes or edges), nodes, or pairs of nodes.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -11,6 +11,13 @@ from torch import nn
 
 from data.section import Section
 from layers.mlp_readout import MLPReadout
+
+
+class Scores(NamedTuple):
+    """What a net returns that adds terms of its own to the loss (DiffPool): the scores, and these terms as one number."""
+
+    scores: torch.Tensor
+    penalty: torch.Tensor
 
 
 class Head(Section):

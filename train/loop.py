@@ -14,6 +14,7 @@ import dgl
 import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from nets.heads import Scores
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
 from train.board import Board
@@ -94,8 +95,7 @@ class Trainer:
             for i, batch in enumerate(loader):
                 check_signals()
                 g, of, y = batch.to(self.device)
-                scores = self.net(g, of)
-                loss = self.task.loss(scores, y)
+                scores, loss = self._scores_and_loss(g, of, y)
                 if not torch.isfinite(loss):
                     raise Diverged(f"the loss of a {split} batch is {loss.item()} in epoch {self.epoch + 1}")
                 if training:
@@ -104,6 +104,13 @@ class Trainer:
                 n_items += len(y)
                 metric.update(scores, y)
         return {"loss": loss_sum / n_items, **metric.compute()}
+
+    def _scores_and_loss(self, g, of, y):
+        """The net's scores, and the task's loss with what the net adds to it."""
+        output = self.net(g, of)
+        if not isinstance(output, Scores):
+            return output, self.task.loss(output, y)
+        return output.scores, self.task.loss(output.scores, y) + output.penalty
 
     def _learn(self, loss, i, n_batches):
         """The gradient of batch i, and a step when it is the last of those that share one."""
