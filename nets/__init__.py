@@ -9,6 +9,7 @@ from nets.delta_lgnn_net import DeltaLGNNNet
 from nets.dropgnn_net import DropGNNNet
 from nets.ds_gnn_net import DSGNNNet
 from nets.dss_gnn_net import DSSGNNNet
+from nets.fair_nets import DeepMultisetsNet, FairGINNet, FairGraphSAGENet, FingerprintNet
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
 from nets.gcn_net import GCNNet
@@ -45,6 +46,10 @@ NETS = {
     "PPGN": PPGNNet,
     "MF": MatrixFactorisationNet,
     "kNN": KNNHeuristic,
+    "Fingerprint": FingerprintNet,
+    "DeepMultisets": DeepMultisetsNet,
+    "FairGIN": FairGINNet,
+    "FairGraphSAGE": FairGraphSAGENet,
     "NGNN": NGNNNet,
     "DE+NGNN": DENGNNNet,
     "DS-GNN": DSGNNNet,

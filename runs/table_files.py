@@ -5,8 +5,8 @@
      "quick": {"data.limit": 8, "train.stop.epochs": 2},                   what QUICK=1 changes
      "rows": {"GCN-L4": {"net": {"model": "GCN", "L": 4}}, ...}}            what differs, row by row
 
-`main` is the main file that runs the rows, `folds` how many folds one seed has (1), `grid` lists of values whose combinations are
-numbered in the order of the file. A row may have seeds of its own. A file of your own works the same way.
+`main` is the main file that runs the rows, `folds` how many folds one seed has (1), `grid` lists of values that a model selection
+tries: a key of every row's configuration. A row may have seeds of its own. A file of your own works the same way.
 """
 
 import json
@@ -43,6 +43,9 @@ class Row:
         self.note = content.get("note")
         own = {key: value for key, value in content.items() if key not in ROW_KEYS}
         self.config = merged(table.shared, own)
+        if table.grid:  # a grid of a row takes the place of the table's; its keys have the first value of their list
+            grid = own.get("grid", table.grid)
+            self.config = with_changes(self.config, expand(grid)[0]) | {"grid": grid}
 
     def __str__(self):
         return f"{self.table.name}/{self.name}"
@@ -74,7 +77,8 @@ class TableFile:
         self.paper, self.main = content.get("paper"), content["main"]
         self.seeds, self.folds = content["seeds"], content.get("folds", 1)
         self.shared, self.quick = content.get("shared", {}), content.get("quick", {})
-        self.grid = expand(content.get("grid", {}))
+        self.grid = content.get("grid", {})
+        expand(self.grid)  # names what is wrong with it
         for name, row in content["rows"].items():
             if not isinstance(row, dict):
                 raise ConfigError(f"{path}: row {name}: expected an object, found {type(row).__name__}")

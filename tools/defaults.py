@@ -21,8 +21,9 @@ from runs.identity import DEFAULTS, plain, without_defaults
 from train.cli import kinds_of, type_choices
 from train.config import Config
 from train.pair_config import MethodPairConfig, NetPairConfig
+from train.selection import SelectionConfig
 
-SCHEMAS = (Config, NetPairConfig, MethodPairConfig)
+SCHEMAS = (Config, NetPairConfig, MethodPairConfig, SelectionConfig)
 
 
 def walk(schema, place, defaults, skipped):

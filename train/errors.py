@@ -5,6 +5,7 @@ import sys
 from data.errors import DataError, StoreError
 from nets import NetError
 from runs.files import BUSY, DISK_ERRORS, RunBusy, RunError, explain
+from runs.signals import Interrupted
 
 
 def run_main(main):
@@ -13,6 +14,9 @@ def run_main(main):
     except KeyboardInterrupt:
         print("\nStopped; the same command goes on from what is finished.", file=sys.stderr)
         sys.exit(130)
+    except Interrupted as stop:
+        print("\nStopped; the same command goes on from what is finished.", file=sys.stderr)
+        sys.exit(128 + stop.args[0])
     except RunBusy as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BUSY)

@@ -1,0 +1,167 @@
+"""The nets of the Fair Comparison against numbers of its program, and the parameter counts of all its configurations."""
+
+import csv
+from pathlib import Path
+from types import SimpleNamespace
+
+import dgl
+import pytest
+import torch
+
+from data.dataset import Features, numbers
+from nets import NETS, build_net, count_parameters
+
+FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts"
+MODELS = {
+    "Baseline-MolecularFingerprint": "Fingerprint",
+    "Baseline-DeepMultisets": "DeepMultisets",
+    "GIN": "FairGIN",
+    "GraphSAGE": "FairGraphSAGE",
+}
+
+
+def make(model, width=3, n_out=3, **keys):
+    config = NETS[model].Config(**keys)
+    task = SimpleNamespace(level="graph", n_out=n_out)
+    return build_net(config, Features(numbers("node", width), None), task).double()
+
+
+def by_the_rule(net, scale=1.0):
+    """Entry k of every parameter is scale sin(0.1 k); BN and ε stay as they start."""
+    for name, p in net.named_parameters():
+        norms = [m for m in net.modules() if isinstance(m, torch.nn.BatchNorm1d)]
+        if not any(p is q for norm in norms for q in norm.parameters()) and "eps" not in name:
+            p.data = scale * torch.sin(0.1 * torch.arange(p.numel(), dtype=torch.float64)).view_as(p)
+    return net
+
+
+@pytest.fixture
+def graph():
+    """The two graphs of the golden numbers, both directions of each edge."""
+    graphs = [
+        (5, [(0, 1), (1, 2), (2, 3), (3, 0), (1, 3), (3, 4)]),
+        (3, [(0, 1), (1, 2)]),
+    ]
+    made = []
+    for n, edges in graphs:
+        src, dst = zip(*edges, strict=True)
+        made.append(dgl.graph((src + dst, dst + src), num_nodes=n))
+    g = dgl.batch(made)
+    g.ndata["feat"] = torch.cos(0.3 * torch.arange(24, dtype=torch.float64)).view(8, 3)
+    return g
+
+
+GOLDEN = [  # model, keys, scale of the weights, mode, scores of the two graphs
+    (
+        "Fingerprint",
+        {"hidden_dim": 4},
+        1,
+        "eval",
+        [[0.0, 0.0998334166, 0.1986693308], [2.4234538165, 6.7136164839, 9.9586107264]],
+    ),
+    (
+        "DeepMultisets",
+        {"hidden_dim": 4},
+        1,
+        "eval",
+        [[4.5342391735, 12.984141801, 19.3988979324], [6.7136050064, 19.1703936108, 28.6153625817]],
+    ),
+    (
+        "FairGIN",
+        {"widths": [4, 4]},
+        0.5,
+        "eval",
+        [[32.3912632257, 92.0024392233, 137.1401270137], [20.7292422885, 58.9153731005, 87.8369719285]],
+    ),
+    (
+        "FairGIN",
+        {"widths": [4, 4]},
+        0.5,
+        "train",
+        [[0.3974823177, 1.7444813944, 2.8677392125], [2.7712239223, 9.9303783486, 15.5586543801]],
+    ),
+    (
+        "FairGIN",
+        {"widths": [4, 4], "pool": "mean"},
+        0.5,
+        "eval",
+        [[6.4782526451, 18.480354578, 27.5869608674], [6.9097474295, 19.7050133113, 29.4114368634]],
+    ),
+    (
+        "FairGIN",
+        {"widths": [4, 4], "pool": "mean"},
+        0.5,
+        "train",
+        [[0.0794964635, 0.4287630122, 0.7324833071], [0.9237413074, 3.3766817273, 5.3186643472]],
+    ),
+    (
+        "FairGraphSAGE",
+        {"L": 3, "hidden_dim": 4, "aggregation": "mean"},
+        0.5,
+        "eval",
+        [[0.0507324479, 0.3304798313, 0.5654337153], [0.334704124, 2.1891376531, 3.7053364809]],
+    ),
+    (
+        "FairGraphSAGE",
+        {"L": 3, "hidden_dim": 4, "aggregation": "max"},
+        0.5,
+        "eval",
+        [[0.6257669954, 4.9255796279, 8.4551335401], [0.6284101445, 4.9462450742, 8.4905586642]],
+    ),
+    (
+        "FairGraphSAGE",
+        {"L": 3, "hidden_dim": 4, "aggregation": "add"},
+        0.5,
+        "eval",
+        [[2.65780846, 6.0515149328, 8.4972022579], [1.9929078636, 15.9439452364, 27.3851662314]],
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "keys", "scale", "mode", "scores"), GOLDEN)
+def test_the_numbers_of_the_program(graph, model, keys, scale, mode, scores):
+    net = by_the_rule(make(model, **keys), scale).train(mode == "train")
+    torch.testing.assert_close(net(graph), torch.tensor(scores, dtype=torch.float64), rtol=1e-8, atol=1e-8)
+
+
+def keys_of(model, text):
+    keys = dict(pair.split("=") for pair in text.split(";"))
+    if model == "FairGIN":
+        return {
+            "widths": list(map(int, keys["hidden_units"].strip("[]").split())),
+            "train_eps": keys["train_eps"] == "True",
+        }
+    if model == "FairGraphSAGE":
+        return {
+            "L": int(keys["num_layers"]),
+            "hidden_dim": int(keys["dim_embedding"]),
+            "aggregation": keys["aggregation"].split("/")[0],
+        }
+    return {"hidden_dim": int(keys["hidden_units"])}
+
+
+@pytest.mark.skipif(not FACTS.is_dir(), reason=f"no folder {FACTS}")
+@pytest.mark.parametrize("name", MODELS)
+def test_the_parameter_counts_of_all_configurations(name):
+    with open(FACTS / "fair_param_counts.csv", newline="") as file:
+        lines = [line for line in csv.DictReader(file) if line["model"] == name]
+    assert len(lines) >= 9
+    for line in lines:
+        keys = keys_of(MODELS[name], line["config"])
+        net = make(MODELS[name], int(line["dim_features"]), int(line["dim_target"]), **keys)
+        assert count_parameters(net) == int(line["params_as_published_PyG1.4"]), line
+
+
+def test_the_baselines_do_not_look_at_edges(graph):
+    other = dgl.batch([dgl.graph(([], []), num_nodes=n) for n in (5, 3)])
+    other.ndata["feat"] = graph.ndata["feat"]
+    for model in ("Fingerprint", "DeepMultisets"):
+        net = make(model, hidden_dim=4)
+        torch.testing.assert_close(net(graph), net(other))
+
+
+def test_the_programs_dropout_at_evaluation_is_an_option(graph):
+    net = make("FairGIN", widths=[8], dropout=0.5).eval()
+    assert torch.equal(net(graph), net(graph))
+    noisy = make("FairGIN", widths=[8], dropout=0.5, noisy=True).eval()
+    assert len({noisy(graph).sum().item() for _ in range(20)}) > 1
