@@ -111,7 +111,7 @@ def test_an_interrupted_selection_goes_on_with_what_is_missing(config, dataset, 
 
 
 def test_a_training_that_diverges_is_a_line_with_its_status(config, dataset, tmp_path):
-    net, grid = {**BASE["net"], "batch_norm": False}, {"train.optimizer.lr": [1e30, 0.01]}
+    net, grid = {**BASE["net"], "hidden_dim": 32, "L": 3, "batch_norm": False}, {"train.optimizer.lr": [1e30, 0.01]}
     wild = SelectionConfig.model_validate({**BASE, "net": net, "grid": grid, "out_dir": str(tmp_path / "wild")})
     path = wild.run(0).path
     path.mkdir(parents=True)
