@@ -1,121 +1,125 @@
-"""Tables 2, 3 and 4 of the BREC paper: pairs told apart, by category and in all, paper beside ours.
+"""BREC: Tables 2, 3 and 4, pairs told apart, by category and in all.
 
 Of several seeds the best one is compared, as in the paper (appendix J), with the mean beside it. Our counts are those of the
 published program's statistic; the last columns have those of the text's, eq. (4) of section 4.2 (train/rpc.py). A row agrees when
 every count that the paper prints is ours.
 """
 
-import csv
-import json
-import re
+from functools import cache, partial
 from statistics import fmean
 
-from train.naming import quick_changes, run_name
-from train.table import ROOT, aligned, config_files, hours_a_seed, seeds_of
+from tables.columns import EMPTY, ROW, Beside, Cell, Column, Each, number
+from tables.declare import Paper, Printed, Table, read_csv
 
-PAPER = ROOT / "paper_tables" / "brec"
 CATEGORIES = ("Basic", "Regular", "Extension", "CFI", "Total")
-HEADER = (
-    "row",
-    *(f"{category}, {whose}" for category in CATEGORIES for whose in ("paper", "ours")),
-    "Δ", "agrees", "mean total", "unreliable", "total, eq. (4)", "unreliable, eq. (4)", "seeds", "minutes a seed",
-)  # fmt: skip
 
 
-def printed_counts(number):
-    """{row: {category: count}} of a table of the paper, in its order."""
-    (path,) = PAPER.glob(f"table{number}_*.csv")
-    with open(path, newline="") as file:
-        lines = list(csv.DictReader(file))
-    if number == 2:
-        rows = {}
-        for line in lines:
-            rows.setdefault(f"T2-BREC-{line['model']}", {})[line["graph_category"]] = int(line["n_distinguished"])
-        return rows
-    key, name = ("radius_k", "N_") if number == 3 else ("iterations", "3-WL-iterations-")
-    return {f"T{number}-BREC-{name}{line[key]}": {"Total": int(line["n_distinguished"])} for line in lines}
+@cache
+def printed(csv, name, category="Total"):
+    """{name of a line: {category: count}}; `name` and `category` are made from a line of the file."""
+    lines = {}
+    for line in read_csv("brec", csv):
+        count = line["n_distinguished"]
+        lines.setdefault(name.format(**line), {})[category.format(**line)] = Printed(count, int(count))
+    return lines
 
 
-def file_of(row, files):
-    """The configuration of a row. N_1 and N_2 stand in Tables 2 and 3: they have one file, that of Table 2."""
-    for name in (row, re.sub("^T3-", "T2-", row)):
-        if name in files:
-            return files[name][0]
-    return None
+# --------------------------------------------------------------------------------------------------------------------
+# Columns: cells of a line
 
 
-def pair_results(path, results, quick):
-    """The results of a row's configuration, one a seed; with `quick` those of QUICK=1."""
-    suffix = run_name("", quick_changes(json.loads(path.read_text()))) if quick else ""
-    return [r for r in results if r["name"] == path.stem + suffix]
+def best(line):
+    """{category: pairs told apart} of the best seed."""
+    return counts(max(line.done, key=total)) if line.done else {}
 
 
-def make_pair_table(name, results, quick=False):
-    """(title, header, rows); columns in which there is nothing are left out."""
-    match = re.fullmatch(r"brec_table([234])", name)
-    if not match:
-        raise SystemExit(f"{name}: no such table. Known: brec_table2, brec_table3, brec_table4")
-    number, files = int(match[1]), config_files("brec")
-    printed = printed_counts(number)
-    if number == 2:
-        printed |= {row: {} for row in sorted(files) if row.startswith("extra-")}
-    rows = []
-    for row, counts in printed.items():
-        path = file_of(row, files)
-        found = pair_results(path, results, quick) if path else []
-        rows.append(table_row(row, {} if quick else counts, found, len(seeds_of(path)) if path else 0))
-    used = [any(row[k] != "-" for row in rows) for k in range(len(HEADER))]
-    used[HEADER.index("Total, ours")] = True
-    keep = [k for k in range(len(HEADER)) if used[k]]
-    title = f"Table {number} of BREC: pairs told apart"
-    if quick:
-        title += "; ours with one pair of each part and two epochs: not the paper's, not comparable"
-    return title, tuple(HEADER[k] for k in keep), [tuple(row[k] for k in keep) for row in rows]
-
-
-def table_row(row, paper, found, n_seeds=None):
-    """The texts under HEADER: what the paper prints, and what we found with one or more seeds (of `n_seeds` that are asked)."""
-    best = max(found, key=total) if found else None
-    ours = best["metrics"][best["select"]]["distinguished"] if found else {}
-    cells = [str(counts.get(category, "-")) for category in CATEGORIES for counts in (paper, ours)]
-    known = bool(paper and ours)
-    return (
-        row,
-        *cells,
-        f"{ours['Total'] - paper['Total']:+d}" if known else "-",
-        ("yes" if all(ours.get(c) == n for c, n in paper.items()) else "no") if known else "-",
-        f"{fmean(map(total, found)):.1f}" if len(found) > 1 else "-",
-        *tested_cells(found),
-        f"{len(found)} of {n_seeds}" if found else "-",
-        f"{60 * hours_a_seed(found):.1f}" if found else "-",
-    )
+def counts(result, statistic=None):
+    return result["metrics"][statistic or result["select"]].get("distinguished", {})
 
 
 def total(result, statistic=None):
-    return result["metrics"][statistic or result["select"]]["distinguished"]["Total"]
+    return counts(result, statistic).get("Total", 0)
 
 
-def tested_cells(found):
-    """Failures of the reliability check, summed over the seeds, and the best total by eq. (4) with its failures; for nets only."""
-    if not found or "text" not in found[0]["metrics"]:
-        return "-", "-", "-"
-    failures = {s: sum(r["metrics"][s]["reliability_failures"] for r in found) for s in ("program", "text")}
-    return str(failures["program"]), str(max(total(r, "text") for r in found)), str(failures["text"])
+def count(category):
+    def cell(line):
+        found = best(line)
+        return number(found[category]) if category in found else EMPTY
+
+    return cell
 
 
-def pair_report(config_name, row, results):
-    """The text that main_BREC.py ends with."""
-    printed = {name: counts for number in (2, 3, 4) for name, counts in printed_counts(number).items()}
-    paper = printed.get(row, {})
-    values = table_row(config_name, paper, results)
-    lines = [("", "paper", f"ours (best of {len(results)} seeds)" if len(results) > 1 else "ours")]
-    for k, category in enumerate(CATEGORIES):
-        n = results[0]["n_pairs"].get(category, 0)
-        lines.append((f"{category} ({n} pairs)", *values[1 + 2 * k : 3 + 2 * k]))
-    for name in ("mean total", "unreliable", "total, eq. (4)", "unreliable, eq. (4)", "minutes a seed"):
-        if (value := values[HEADER.index(name)]) != "-":
-            lines.append((name, "-", value))
-    if any(diverged := [r["metrics"][r["select"]].get("diverged", 0) for r in results]):
-        lines.append(("diverged", "-", str(sum(diverged))))
-    table = f", Table {row[1]} of BREC" if row in printed else " (not a row of the paper)"
-    return "\n".join([f"{config_name}{table}", "", *aligned(lines)])
+class Difference:
+    """The total: ours minus the paper's; and whether all counts that the paper prints are ours."""
+
+    def columns(self, view):
+        known = [line if view.compared and best(line) and line.printed else None for line in view.lines]
+        difference = [Cell(f"{(d := self.difference(line)):+d}", (d,)) if line else EMPTY for line in known]
+        return [Column("Δ", difference), Column("agrees", [Cell(self.word(line) if line else "-") for line in known])]
+
+    def difference(self, line):
+        return best(line)["Total"] - line.printed["Total"].mean
+
+    def word(self, line):
+        """ "yes" or "no"; "" where there is nothing to compare."""
+        ours = best(line)
+        if not ours or not line.printed:
+            return ""
+        return "yes" if all(ours.get(category) == entry.mean for category, entry in line.printed.items()) else "no"
+
+
+def mean_total(line):
+    return number(fmean(map(total, line.done)), 1) if len(line.done) > 1 else EMPTY
+
+
+def unreliable(statistic):
+    """Failures of the reliability check, summed over the seeds; nets only."""
+
+    def cell(line):
+        tested = [r["metrics"][statistic]["reliability_failures"] for r in line.done if "text" in r["metrics"]]
+        return number(sum(tested)) if tested else EMPTY
+
+    return cell
+
+
+def total_by_text(line):
+    tested = [total(r, "text") for r in line.done if "text" in r["metrics"]]
+    return number(max(tested)) if tested else EMPTY
+
+
+def seeds(line):
+    n, asked = len(line.done), len(line.asked)
+    return Cell(f"{n} of {asked}", (n, asked)) if n else EMPTY
+
+
+def minutes(line):
+    """Of one seed."""
+    return number(60 * fmean(r["total_time_hr"] for r in line.done), 1) if line.done else EMPTY
+
+
+COUNTS = tuple(Beside(category, category, count(category), keep=category == "Total") for category in CATEGORIES)
+DETAILS = (
+    Each("mean total", mean_total),
+    Each("unreliable", unreliable("program")),
+    Each("total, eq. (4)", total_by_text),
+    Each("unreliable, eq. (4)", unreliable("text")),
+)
+COLUMNS = (ROW, *COUNTS, Difference(), *DETAILS, Each("seeds", seeds, ("", "asked")), Each("minutes per seed", minutes))
+
+
+def table(number, csv, name, category="Total"):
+    lines = partial(printed, csv, name, category)
+    return Table(
+        f"brec_table{number}", str(number), "pairs told apart", lines, COLUMNS, hide_empty=True, other_datasets=False
+    )
+
+
+PAPER = Paper(
+    "brec",
+    "BREC",
+    (
+        table(2, "table2_main_results", "{model}", "{graph_category}"),
+        table(3, "table3_Nk_radius", "N_{radius_k}"),
+        table(4, "table4_3wl_iterations", "3-WL-iterations-{iterations}"),
+    ),
+)

@@ -1,0 +1,115 @@
+"""How a paper declares its tables, and the lines of a table: what the paper prints, and the results that belong to it.
+
+A result belongs to a line when it has the identity of one of the line's rows (`runs/identity.py`); names are for people.
+"""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from runs.collect import by_id
+from runs.table_files import ROOT
+
+
+class Printed(NamedTuple):
+    """An entry as the paper prints it; `mean` is None where that is a word, as OOM, or nothing."""
+
+    text: str
+    mean: float | None = None
+    sd: float | None = None
+
+
+NOTHING = Printed("-")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper. Its rows and seeds are in its file, configs/PAPER/NAME.json; here is what is printed and compared."""
+
+    name: str
+    number: str
+    title: str
+    printed: Callable  # () -> {name of a line: {key: Printed}}, in the paper's order
+    columns: tuple  # of tables/columns.py
+    line_per_seed: bool = False  # the paper prints a line per seed: ROW-seed1, ROW-seed2
+    hide_empty: bool = False  # columns in which no line has anything are left out
+    stand_ins: tuple = ()  # datasets our own runs are made on where the paper's is not at hand
+    other_datasets: bool = True  # whether its rows can be run on another dataset
+    without_rows: dict = field(default_factory=dict)  # {name of a line that no row stands for: why}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: `name` is its folder in configs/, paper_tables/ and results/."""
+
+    name: str
+    title: str
+    tables: tuple
+
+
+@dataclass
+class Line:
+    """One line of a table: what the paper prints, the runs it is of, and the results there are."""
+
+    name: str
+    dataset: str | None
+    number: int | None = None  # of the seed, where the paper prints a line per seed
+    printed: dict = field(default_factory=dict)
+    asked: list = field(default_factory=list)  # (row of the table file, seed)
+    folds: int = 1
+    results: list = field(default_factory=list)
+
+    @property
+    def group(self):
+        """The lines among which the best is marked."""
+        return self.dataset, self.number
+
+    @property
+    def rows(self):
+        """The rows of the table file behind the line; several when it pools models."""
+        return list(dict.fromkeys(row for row, _ in self.asked))
+
+    @property
+    def n_runs(self):
+        """How many scores the paper's mean and s.d. are of: rows, seeds, folds."""
+        return len(self.asked) * self.folds
+
+    @property
+    def done(self):
+        return [r for r in self.results if r["status"] == "ok"]
+
+    def scores(self, split, name):
+        """The values of a metric, one per finished run that has it."""
+        chosen = (r["metrics"][r["select"]].get(split, {}) for r in self.done)
+        return [values[name] for values in chosen if name in values]
+
+
+def lines_of(file, table=None, results=(), dataset=None, quick=False):
+    """The lines of a table in the paper's order, then those of rows that the paper does not have."""
+    printed = table.printed() if table else {}
+    lines = {name: Line(name, file.shared.get("dataset"), printed=p, folds=file.folds) for name, p in printed.items()}
+    apart = table is not None and table.line_per_seed
+    for row in file.rows.values():
+        for number, seed in enumerate(row.seeds, 1):
+            name = f"{row.printed}-seed{number}" if apart else row.printed
+            line = lines.setdefault(name, Line(name, None, folds=file.folds))
+            line.dataset, line.number = row.config.get("dataset"), number if apart else None
+            line.asked.append((row, seed))
+    found = by_id(results)
+    for line in lines.values():
+        ids = dict.fromkeys(row.id(changes_of(row, dataset, quick)) for row in line.rows)
+        seeds = {seed for _, seed in line.asked}
+        line.results = [r for i in ids for r in found.get(i, []) if not apart or r["seed"] in seeds]
+    return list(lines.values())
+
+
+def changes_of(row, dataset=None, quick=False):
+    """The keys in which runs on another dataset, or of QUICK=1, differ from the row."""
+    return ({"dataset": dataset} if dataset else {}) | (row.quick_changes() if quick else {})
+
+
+def read_csv(paper, name):
+    """The lines of paper_tables/PAPER/NAME.csv."""
+    with open(ROOT / "paper_tables" / paper / f"{name}.csv", newline="") as file:
+        return list(csv.DictReader(file))
