@@ -154,7 +154,13 @@ ROW = Each("row", lambda line: Cell(line.name, (line.name,)))
 
 def mean_of(key, digits=2):
     """The mean of a number of the results, over finished runs."""
-    return lambda line: number(fmean(r[key] or 0 for r in line.done), digits) if line.done else EMPTY
+
+
+    def cell(line):
+        values = [r[key] for r in line.done if r[key] is not None]  # a method without training has none
+        return number(fmean(values), digits) if values else EMPTY
+
+    return cell
 
 
 def hours(line):

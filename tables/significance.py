@@ -1,7 +1,7 @@
-"""Which models of a table differ? Their scores are paired by seed and fold, compared two by two and corrected for the number of
-comparisons.
+"""Which models of a table differ? Scores are paired by seed and fold, compared two by two, and corrected for the number of comparisons.
 
-    python -m train.significance table3
+    python -m tables.significance table3
+    python -m tables.significance --runs out/ESOL
 
 Wilcoxon's signed-rank test, two-sided, and Holm's correction over all pairs of rows of a dataset that have at least six runs in
 common (with fewer, no outcome could be significant). Two models differ if the corrected p is below 0.05.
@@ -13,13 +13,12 @@ from itertools import combinations
 from statistics import fmean
 
 import numpy as np
-from scipy.stats import wilcoxon
-from train.naming import run_name
-from train.result_files import add_folders, read_results, report
-from train.signals import end_with_pipe
-from train.table import aligned, compared_metric, config_files, printed_lines, results_of
 
-LEVEL = 0.05
+from runs.signals import end_with_pipe
+from tables.compare import LEVEL
+from tables.formats import aligned
+from tables.table import add_what, read_view
+
 FEWEST = 6  # the smallest two-sided p of n pairs is 2 / 2^n: 0.0625 for 5
 
 
@@ -34,15 +33,19 @@ def holm(p_values):
 
 
 def paired_p(a, b):
-    """p of the hypothesis that the differences a - b are symmetric around 0; 1 if all are 0."""
-    differences = np.asarray(a, float) - np.asarray(b, float)
-    return 1.0 if not differences.any() else float(wilcoxon(differences, zero_method="zsplit", method="auto").pvalue)
+    """p of the hypothesis that the differences a - b are symmetric around 0; 1 if all are 0.
 
-
-def scores_by_run(results):
-    """{(seed, fold): test score} of finished runs."""
-    values = {(r["seed"], r["fold"]): r["metrics"][r["select"]]["test"] for r in results if r["status"] == "ok"}
-    return {key: value[compared_metric(value)] for key, value in values.items()}
+    Exact, also with ties and zeros: all choices of signs of the ranks are counted. Ranks are doubled, so that those of ties are whole.
+    """
+    differences = np.round(np.asarray(a, float) - np.asarray(b, float), 9)
+    size = abs(differences)
+    ranks = 2 * (size[:, None] > size).sum(1) + (size[:, None] == size).sum(1) + 1
+    free = ranks[differences != 0]
+    chances = np.eye(1, free.sum() + 1)[0]  # of every sum of the positive ranks
+    for rank in free:
+        chances = (chances + np.concatenate([np.zeros(rank), chances[:-rank]])) / 2
+    observed = ranks[differences > 0].sum()
+    return min(1.0, 2 * float(min(chances[: observed + 1].sum(), chances[observed:].sum())))
 
 
 def compare(rows):
@@ -57,27 +60,28 @@ def compare(rows):
     return [(*line, p) for line, p in zip(found, corrected, strict=True)]
 
 
+def scores_by_dataset(view):
+    """{(dataset, metric): {row: {(seed, fold): test score}}}; a row that pools models has several scores per run and is left out."""
+    datasets = {}
+    for score in view.test_scores():
+        for line in view.lines:
+            keys, values = [(r["seed"], r["fold"]) for r in line.done], score.values(line)
+            if keys and len(set(keys)) == len(keys) == len(values):
+                rows = datasets.setdefault((line.dataset, score.measure.name), {})
+                rows[line.name] = dict(zip(keys, values, strict=True))
+    return datasets
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(
-        prog="python -m train.significance", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tables.significance", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("name", help="table3, table2_ZINC, ...")
-    parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
-    add_folders(parser)
-    arguments = parser.parse_args(argv)
-    results, problems = read_results(arguments.out_dir)
-    suffix, files = run_name("", {"dataset": arguments.dataset} if arguments.dataset else {}), config_files()
-    datasets = {}
-    for line in printed_lines(arguments.name):
-        found = results_of(line, results, files, suffix)
-        if (
-            len({r["name"] for r in found}) == 1
-        ):  # a row that pools models has several scores a seed and fold: not paired
-            datasets.setdefault(line["dataset"], {})[line["row_id"]] = scores_by_run(found)
-    lines = [line for rows in datasets.values() for line in compare(rows)]
-    report(problems)
+    parser.add_argument("name", nargs="?", help="table3, table2_ZINC, ...")
+    add_what(parser)
+    view = read_view(parser, parser.parse_args(argv))
+    lines = [line for rows in scores_by_dataset(view).values() for line in compare(rows)]
     if not lines:
-        print(f"{arguments.name}: no two rows have {FEWEST} runs in common")
+        print(f"{view.name}: no two rows have {FEWEST} runs in common")
         return 0
     header = ("row", "and row", "runs", "difference", "p", "corrected", "differ")
     texts = [

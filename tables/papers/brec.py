@@ -69,7 +69,7 @@ class Difference:
 
 
 def mean_total(line):
-    return number(fmean(map(total, line.done)), 1) if len(line.done) > 1 else EMPTY
+    return number(fmean(map(total, line.done)), 1) if best(line) and len(line.done) > 1 else EMPTY
 
 
 def unreliable(statistic):
