@@ -1,8 +1,8 @@
 """When a score of ours agrees with the paper's, and which models of a group are the best: the two rules of all tables.
 
-Two scores agree when their means differ by at most two of the paper's standard deviations, or by half a printed digit, or when Welch's
-t-test does not tell them apart (p >= 0.05). A row agrees when its test and its training score do. The best model of a group is
-marked **, models within one of its standard deviations *, in both columns by the same rule.
+Two scores agree when their means differ by at most two of the paper's standard deviations, or by half a printed digit, or when
+Welch's t-test does not tell them apart (p >= 0.05). A row agrees when its test and its training score do. The best model of a group
+is marked **, models within one of its standard deviations *, in both columns by the same rule.
 """
 
 import math
@@ -27,33 +27,23 @@ def agreement(mean, sd, values, n_paper, digits=3):
 
 def welch_p(mean_a, sd_a, n_a, mean_b, sd_b, n_b):
     """The two-sided p of Welch's t-test from means and sample deviations."""
-    from scipy.special import stdtr  # a fifth of the time that scipy.stats takes to load
+    from scipy.special import stdtr  # scipy.stats would take most of a table's time to load
 
     a, b = sd_a**2 / n_a, sd_b**2 / n_b
     degrees = (a + b) ** 2 / (a**2 / (n_a - 1) + b**2 / (n_b - 1))
     return 2 * float(stdtr(degrees, -abs(mean_a - mean_b) / math.sqrt(a + b)))
 
 
-def marks(means_and_deviations, better):
-    """'**' for the best, '*' for those within one of its standard deviations; `better` is "min" or "max"."""
-    known = [x for x in means_and_deviations if x is not None]
-    if not known:
-        return [""] * len(means_and_deviations)
-    best = (min if better == "min" else max)(known)
+def marks(pairs, better, groups=None):
+    """'**' for the best (mean, s.d.) of each group, '*' for those within one of its standard deviations; `better`: min or max."""
+    groups, best = groups or [None] * len(pairs), {}
+    for group, pair in zip(groups, pairs, strict=True):
+        if pair is not None:
+            best[group] = (min if better == "min" else max)(pair, best.get(group, pair))
     marked = []
-    for x in means_and_deviations:
-        near = x is not None and abs(x[0] - best[0]) <= max(best[1], 1e-12)
-        marked.append("**" if x is not None and x[0] == best[0] else "*" if near else "")
-    return marked
-
-
-def marks_by_group(groups, means_and_deviations, better):
-    """The marks of all lines: each group of lines has a best model of its own."""
-    marked = [""] * len(groups)
-    for group in set(groups):
-        members = [k for k, other in enumerate(groups) if other == group]
-        for k, mark in zip(members, marks([means_and_deviations[k] for k in members], better), strict=True):
-            marked[k] = mark
+    for group, pair in zip(groups, pairs, strict=True):
+        distance = math.inf if pair is None else abs(pair[0] - best[group][0])
+        marked.append("**" if distance == 0 else "*" if pair and distance <= max(best[group][1], 1e-12) else "")
     return marked
 
 
@@ -64,5 +54,4 @@ def mean_and_deviation(values):
 
 def spread(values, digits=3):
     """mean ± s.d. over runs, as text."""
-    mean, sd = mean_and_deviation(values)
-    return f"{mean:.{digits}f} ± {sd:.{digits}f}"
+    return " ± ".join(f"{value:.{digits}f}" for value in mean_and_deviation(values))

@@ -1,4 +1,4 @@
-"""A table as text, Markdown, CSV and LaTeX. Names come from files: what a format or a terminal would take for a command is escaped."""
+"""A table as text, Markdown, CSV and LaTeX. Names come from files: what a format or a terminal takes for a command is escaped."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Which models of a table differ? Scores are paired by seed and fold, compared two by two, and corrected for the number of comparisons.
+"""Which models of a table differ? Scores are paired by seed and fold, and p is corrected for the number of comparisons.
 
     python -m tables.significance table3
     python -m tables.significance --runs out/ESOL
@@ -35,7 +35,7 @@ def holm(p_values):
 def paired_p(a, b):
     """p of the hypothesis that the differences a - b are symmetric around 0; 1 if all are 0.
 
-    Exact, also with ties and zeros: all choices of signs of the ranks are counted. Ranks are doubled, so that those of ties are whole.
+    Exact, also with ties and zeros: all choices of signs of the ranks are counted. Doubled ranks of ties are whole numbers.
     """
     differences = np.round(np.asarray(a, float) - np.asarray(b, float), 9)
     size = abs(differences)
@@ -61,7 +61,7 @@ def compare(rows):
 
 
 def scores_by_dataset(view):
-    """{(dataset, metric): {row: {(seed, fold): test score}}}; a row that pools models has several scores per run and is left out."""
+    """{(dataset, metric): {row: {(seed, fold): test score}}}; a row that pools models is left out."""
     datasets = {}
     for score in view.test_scores():
         for line in view.lines:

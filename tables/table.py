@@ -17,15 +17,13 @@ from dataclasses import dataclass
 
 from runs.collect import add_folders, by_id, existing_folder, read_results, report
 from runs.errors import nearest
-from runs.measures import Measure
 from runs.naming import as_text
 from runs.signals import end_with_pipe
 from runs.table_files import find_table
-from tables.columns import COSTS, ROW, Score
+from tables.columns import Score
 from tables.declare import Line, changes_of, lines_of
 from tables.formats import FORMATS
-from tables.papers import PAPERS
-from tables.papers.brec import COUNTS, DETAILS
+from tables.papers import declaration, own_columns
 
 
 @dataclass
@@ -49,15 +47,10 @@ class View:
         """The scores that are drawn and tested: those on the test split."""
         found = [column for column in self.declared if isinstance(column, Score) and column.split == "test"]
         if self.paper and not found:
-            raise SystemExit(f"{self.name}: it has counts, not scores: there is the table alone, python -m tables.table {self.name}")
+            raise SystemExit(
+                f"{self.name}: it has counts, not scores: there is the table alone, python -m tables.table {self.name}"
+            )
         return found
-
-
-def declaration(file):
-    """(paper, table) of a table file; (None, None) of one that no paper declares."""
-    found = ((paper, table) for paper in PAPERS for table in paper.tables)
-    mine = (pair for pair in found if (pair[0].name, pair[1].name) == (file.paper, file.name))
-    return next(mine, (None, None))
 
 
 def table_view(name, results, dataset=None, quick=False):
@@ -73,7 +66,7 @@ def table_view(name, results, dataset=None, quick=False):
         changes = ", ".join(f"{key}={as_text(value)}" for key, value in changed.items())
         title += f"; ours with {changes}, not the paper's" + ", not comparable" * quick
     if table is None:
-        return View(file.name, title, lines, own_columns(lines))
+        return View(file.name, title, lines, own_columns(results))
     return View(file.name, title, lines, table.columns, True, not quick, table.hide_empty)
 
 
@@ -92,7 +85,7 @@ def runs_view(folders, results):
             name = name if len(datasets) == 1 else f"{dataset}, {name}"
             lines.append(Line(name, dataset, results=group, folds=len({r["fold"] for r in group})))
     where = ", ".join(map(str, folders))
-    return View(where, f"{where}: mean ± s.d. over seeds and folds", lines, own_columns(lines))
+    return View(where, f"{where}: mean ± s.d. over seeds and folds", lines, own_columns(results))
 
 
 def names_of(groups):
@@ -116,17 +109,6 @@ def flattened(config, prefix=""):
             yield prefix + key, " + ".join(" ".join(map(as_text, section.values())) for section in value)
         else:
             yield prefix + key, as_text(value)
-
-
-def own_columns(lines):
-    """Scores on test and training split of every metric that the results have, counts of pairs, and costs."""
-    measures = {m["name"]: Measure(**m) for line in lines for r in line.results for m in r["measures"]}
-    scores = [
-        Score(split, measure, f"{split} {name}{measure.unit}", marked=split == "test")
-        for split in ("test", "train")
-        for name, measure in measures.items()
-    ]
-    return (ROW, *scores, *COUNTS, *DETAILS, *COSTS)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -167,7 +149,9 @@ def chosen(columns, words):
         mine = [c for c in columns if c.header.startswith(word) and not c.header[len(word) :][:1].isalnum()]
         if not mine:
             headers = [column.header for column in columns]
-            raise SystemExit(f"--columns {word}: no such column.{nearest(word, headers)} There are: {'; '.join(headers)}")
+            raise SystemExit(
+                f"--columns {word}: no such column.{nearest(word, headers)} There are: {'; '.join(headers)}"
+            )
         found |= {column.header: column for column in mine}
     return list(found.values())
 

@@ -8,14 +8,14 @@ every count that the paper prints is ours.
 from functools import cache, partial
 from statistics import fmean
 
-from tables.columns import EMPTY, ROW, Beside, Cell, Column, Each, number
+from tables.columns import EMPTY, ROW, Agrees, Beside, Cell, Column, Each, number
 from tables.declare import Paper, Printed, Table, read_csv
 
 CATEGORIES = ("Basic", "Regular", "Extension", "CFI", "Total")
 
 
 @cache
-def printed(csv, name, category="Total"):
+def printed(csv, name, category):
     """{name of a line: {category: count}}; `name` and `category` are made from a line of the file."""
     lines = {}
     for line in read_csv("brec", csv):
@@ -24,67 +24,74 @@ def printed(csv, name, category="Total"):
     return lines
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Columns: cells of a line
+def tested(line, statistic=None):
+    """[what the statistic counted, one per seed]; that of the run's choice when none is named."""
+    found = (r["metrics"].get(statistic or r["select"], {}) for r in line.done)
+    return [counted for counted in found if "distinguished" in counted]
+
+
+def totals(line, statistic=None):
+    return [counted["distinguished"]["Total"] for counted in tested(line, statistic)]
 
 
 def best(line):
     """{category: pairs told apart} of the best seed."""
-    return counts(max(line.done, key=total)) if line.done else {}
+    return max((counted["distinguished"] for counted in tested(line)), key=lambda counts: counts["Total"], default={})
 
 
-def counts(result, statistic=None):
-    return result["metrics"][statistic or result["select"]].get("distinguished", {})
+class Count(Beside):
+    """The pairs of a category that are told apart."""
+
+    def __init__(self, category):
+        super().__init__(category, category, self.ours, label=category, keep=category == "Total")
+
+    def ours(self, line):
+        return number(best(line)[self.key]) if self.key in best(line) else EMPTY
+
+    def label_of(self, line):
+        return f"{self.key} ({line.results[0].get('n_pairs', {}).get(self.key, 0)} pairs)"
 
 
-def total(result, statistic=None):
-    return counts(result, statistic).get("Total", 0)
-
-
-def count(category):
-    def cell(line):
-        found = best(line)
-        return number(found[category]) if category in found else EMPTY
-
-    return cell
-
-
-class Difference:
-    """The total: ours minus the paper's; and whether all counts that the paper prints are ours."""
+class CountsAgree(Agrees):
+    """The total, ours minus the paper's; and whether every count that the paper prints is ours."""
 
     def columns(self, view):
-        known = [line if view.compared and best(line) and line.printed else None for line in view.lines]
-        difference = [Cell(f"{(d := self.difference(line)):+d}", (d,)) if line else EMPTY for line in known]
-        return [Column("Δ", difference), Column("agrees", [Cell(self.word(line) if line else "-") for line in known])]
-
-    def difference(self, line):
-        return best(line)["Total"] - line.printed["Total"].mean
+        known = [view.compared and self.word(line) for line in view.lines]
+        differences = [
+            best(line)["Total"] - line.printed["Total"].mean if word else None
+            for line, word in zip(view.lines, known, strict=True)
+        ]
+        cells = [EMPTY if d is None else Cell(f"{d:+d}", (d,)) for d in differences]
+        return [Column("Δ", cells), Column("agrees", [Cell(word or "-") for word in known])]
 
     def word(self, line):
-        """ "yes" or "no"; "" where there is nothing to compare."""
         ours = best(line)
         if not ours or not line.printed:
             return ""
         return "yes" if all(ours.get(category) == entry.mean for category, entry in line.printed.items()) else "no"
 
 
-def mean_total(line):
-    return number(fmean(map(total, line.done)), 1) if best(line) and len(line.done) > 1 else EMPTY
-
-
 def unreliable(statistic):
     """Failures of the reliability check, summed over the seeds; nets only."""
 
     def cell(line):
-        tested = [r["metrics"][statistic]["reliability_failures"] for r in line.done if "text" in r["metrics"]]
-        return number(sum(tested)) if tested else EMPTY
+        failures = [counted["reliability_failures"] for counted in tested(line, statistic)]
+        return number(sum(failures)) if failures else EMPTY
 
     return cell
 
 
+def mean_total(line):
+    return number(fmean(totals(line)), 1) if len(totals(line)) > 1 else EMPTY
+
+
 def total_by_text(line):
-    tested = [total(r, "text") for r in line.done if "text" in r["metrics"]]
-    return number(max(tested)) if tested else EMPTY
+    return number(max(totals(line, "text"))) if totals(line, "text") else EMPTY
+
+
+def diverged(line):
+    n = sum(counted.get("diverged", 0) for counted in tested(line))
+    return number(n) if n else EMPTY
 
 
 def seeds(line):
@@ -93,18 +100,24 @@ def seeds(line):
 
 
 def minutes(line):
-    """Of one seed."""
     return number(60 * fmean(r["total_time_hr"] for r in line.done), 1) if line.done else EMPTY
 
 
-COUNTS = tuple(Beside(category, category, count(category), keep=category == "Total") for category in CATEGORIES)
+def detail(header, cell, fields=("",)):
+    return Each(header, cell, fields, label=header)
+
+
+COUNTS = tuple(map(Count, CATEGORIES))
 DETAILS = (
-    Each("mean total", mean_total),
-    Each("unreliable", unreliable("program")),
-    Each("total, eq. (4)", total_by_text),
-    Each("unreliable, eq. (4)", unreliable("text")),
+    detail("mean total", mean_total),
+    detail("unreliable", unreliable("program")),
+    detail("total, eq. (4)", total_by_text),
+    detail("unreliable, eq. (4)", unreliable("text")),
 )
-COLUMNS = (ROW, *COUNTS, Difference(), *DETAILS, Each("seeds", seeds, ("", "asked")), Each("minutes per seed", minutes))
+COLUMNS = (
+    ROW, *COUNTS, CountsAgree(), *DETAILS, Each("seeds", seeds, ("", "asked")), detail("minutes per seed", minutes),
+    detail("diverged", diverged),
+)  # fmt: skip
 
 
 def table(number, csv, name, category="Total"):
