@@ -80,7 +80,7 @@ class Score(Beside):
 
     def __init__(self, split, measure, header=None, with_marks=False):
         label = f"{split} {measure.name}{measure.unit}"
-        super().__init__(header or split, split, self.ours, ("", "s.d.", "note"), label)
+        super().__init__(header or split, header or split, self.ours, ("", "s.d.", "note"), label)
         self.split, self.measure, self.with_marks = split, measure, with_marks
 
     def values(self, line):

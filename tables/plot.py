@@ -31,7 +31,7 @@ MARKERS = "osD^"  # one per ten colours
 
 
 def read_curves(folders):
-    """{run: [line of metrics.jsonl, ...]} of all runs below the folders."""
+    """{run: [(epoch, training, validation), ...]} of all runs below the folders."""
     runs = {}
     for folder in folders:
         for path in sorted(Path(folder).rglob("metrics.jsonl")):
@@ -40,12 +40,15 @@ def read_curves(folders):
             try:
                 lines = path.read_text().splitlines(keepends=True)
                 whole = [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be being written
-            except (OSError, ValueError) as error:
-                report([f"{path}: not readable ({error})"])
+                curve = [(line["epoch"], line["train"], line["val"]) for line in whole]
+                if curve:
+                    metric_of(curve)
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                report([f"{path}: not readable ({error!r})"])
                 continue
-            if whole:
+            if curve:
                 name = "/".join(path.parent.parts[-3:])
-                runs[f"{folder}: {name}" if name in runs else name] = whole
+                runs[f"{folder}: {name}" if name in runs else name] = curve
     if not runs:
         raise SystemExit(
             f"{', '.join(map(str, folders))}: no metrics.jsonl with an epoch there; runs keep it in out/DATASET/ROW/seed_S/fold_F"
@@ -53,11 +56,21 @@ def read_curves(folders):
     return runs
 
 
+def metric_of(curve):
+    """The metric of a run: the first that is not the loss; every epoch must have numbers of both."""
+    names = [key for key in curve[0][2] if key != "loss"]
+    if not all(
+        isinstance(values[key], int | float) for _, *splits in curve for values in splits for key in ("loss", names[0])
+    ):
+        raise ValueError("not numbers")
+    return names[0]
+
+
 def by_metric(runs):
-    """{metric: its runs}; the metric of a run is the first that is not the loss."""
+    """{metric: its runs}"""
     groups = {}
-    for name, lines in runs.items():
-        groups.setdefault(next(key for key in lines[0]["val"] if key != "loss"), {})[name] = lines
+    for name, curve in runs.items():
+        groups.setdefault(metric_of(curve), {})[name] = curve
     return groups
 
 
@@ -65,12 +78,12 @@ def draw_curves(figure, runs):
     groups = by_metric(runs)
     panels = figure.subplots(len(groups), 2, squeeze=False)
     for (loss, metric), (measured, group) in zip(panels, groups.items(), strict=True):
-        for k, (name, lines) in enumerate(group.items()):
-            epochs = [line["epoch"] for line in lines]
+        for k, (name, curve) in enumerate(group.items()):
+            epochs, train, val = zip(*curve, strict=True)
             colour = f"C{k}" if len(group) <= 10 else colormaps["turbo"](k / (len(group) - 1))
             for axes, key in ((loss, "loss"), (metric, measured)):
-                axes.plot(epochs, [line["train"][key] for line in lines], color=colour, linestyle=":")
-                axes.plot(epochs, [line["val"][key] for line in lines], color=colour, label=plain_text(name))
+                axes.plot(epochs, [values[key] for values in train], color=colour, linestyle=":")
+                axes.plot(epochs, [values[key] for values in val], color=colour, label=plain_text(name))
                 axes.set(xlabel="epoch", ylabel=key)
         loss.set_title("dotted: training, solid: validation", fontsize=8)
         legend(metric, len(group))

@@ -22,11 +22,12 @@ def printed_lines(results):
 
 def columns_of(found, results):
     """Those of the first table, with the further metrics of the results behind its scores."""
-    own = own_columns(results)
-    columns = found[0][1].columns if found else own
-    scores = {c.label: c for c in (*columns, *own) if isinstance(c, Score)}
-    in_order = sorted(scores.values(), key=lambda score: score.split)
-    return [*in_order, *(c for c in columns if not isinstance(c, Score))]
+    columns = found[0][1].columns if found else ()
+    own = [column for column in own_columns(results) if not found or isinstance(column, Score)]
+    known = {column.label for column in columns if column.label}
+    columns = [*columns, *(column for column in own if column.label not in known)]
+    scores = [column for column in columns if isinstance(column, Score)]
+    return [*sorted(scores, key=lambda score: score.split), *(c for c in columns if c not in scores)]
 
 
 def row_report(name, results, ours=None):

@@ -1,15 +1,13 @@
 """Paired comparisons: hand-made cases, scipy's test, and Holm's correction by hand and by scikit-posthocs."""
 
-import json
-
 import numpy as np
 import pytest
 import scikit_posthocs
 from scipy.stats import wilcoxon
-from train.significance import compare, holm, paired_p
 
-from tests.train.test_tables import result
-from train import significance
+from tables import significance
+from tables.significance import compare, holm, paired_p
+from tests.tables.records import result, save
 
 
 def test_holm_by_hand():
@@ -22,6 +20,16 @@ def test_the_test_is_wilcoxons():
     a, b = np.arange(10.0) + 0.1 * np.arange(10) ** 2, np.arange(10.0)[::-1]
     assert paired_p(a, b) == pytest.approx(wilcoxon(a - b, zero_method="zsplit").pvalue)
     assert paired_p([1, 2, 3], [1, 2, 3]) == 1.0
+
+
+@pytest.mark.parametrize("n", [6, 9, 12, 40])
+def test_it_is_exact_with_ties_and_zeros_too(n):
+    """scipy counts all choices of signs up to 13 differences, and has the exact distribution without ties."""
+    draw = np.random.default_rng(n)
+    for scale in (1, 2, 100):
+        differences = draw.normal(size=n) if n > 13 else np.round(scale * draw.normal(size=n))
+        expected = wilcoxon(differences, zero_method="zsplit").pvalue if differences.any() else 1.0
+        assert paired_p(differences, 0 * differences) == pytest.approx(expected)
 
 
 def test_runs_are_paired_by_seed_and_fold():
@@ -46,20 +54,26 @@ def test_all_pairs_of_a_table_as_scikit_posthocs_has_them():
 
 
 def test_from_result_files(tmp_path, capsys):
-    for row, shift in (("T3-CSL-GCN-LapPE-L4", 0.0), ("T3-CSL-GAT-LapPE-L4", 5.0)):
-        for seed in range(8):
-            path = tmp_path / f"{row}/{seed}/result.json"
-            path.parent.mkdir(parents=True)
-            path.write_text(json.dumps(result(row, seed, 90.0 + seed / 10 - shift)))
+    rows = (("GCN-LapPE-L4", 0.0), ("GAT-LapPE-L4", 5.0))
+    found = [result(f"table3/{row}", seed, 90.0 + seed / 10 - shift) for row, shift in rows for seed in range(8)]
+    pooled = [result(f"table3/{m}-none-L4", seed, 10.0) for m in ("GCN", "GIN") for seed in range(8)]
+    save(tmp_path, *found, *pooled)
     assert significance.main(["table3", "--out_dir", str(tmp_path)]) == 0
-    line = capsys.readouterr().out.splitlines()[1].split()
-    assert line[:4] == ["T3-CSL-GCN-LapPE-L4", "T3-CSL-GAT-LapPE-L4", "8", "+5.000"] and line[-1] == "yes"
-    for row in ("T6-ENZYMES-GCN-L4", "T6-PROTEINS-GCN-L4"):  # other data: nothing to compare
-        for fold in range(10):
-            path = tmp_path / f"{row}/{fold}/result.json"
-            path.parent.mkdir(parents=True)
-            path.write_text(json.dumps(result(row, 41, 90.0 if "ENZYMES" in row else 50.0, fold)))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [line[:4] for line in lines] == [["GCN-LapPE-L4", "GAT-LapPE-L4", "8", "+5.000"]] and lines[0][-1] == "yes"
+    other = (("ENZYMES", 90.0), ("PROTEINS", 50.0))  # other data: nothing to compare
+    save(tmp_path, *(result(f"table6/{d}-GCN-L4", 41, value, fold) for d, value in other for fold in range(10)))
     assert significance.main(["table6", "--out_dir", str(tmp_path)]) == 0
     assert "no two rows have 6 runs in common" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match=r"python -m train\.table brec_table2"):
+    with pytest.raises(SystemExit, match=r"python -m tables\.table brec_table2"):
         significance.main(["brec_table2", "--out_dir", str(tmp_path)])
+
+
+def test_of_runs_of_your_own(tmp_path, capsys):
+    rows = ({}, {"net.L": 8})
+    save(
+        tmp_path,
+        *(result("table3/GCN-LapPE-L4", s, 90.0 + k + s / 10, changes=c) for k, c in enumerate(rows) for s in range(8)),
+    )
+    significance.main(["--runs", str(tmp_path)])
+    assert capsys.readouterr().out.splitlines()[1].split()[:4] == ["L=4", "L=8", "8", "-1.000"]

@@ -1,0 +1,81 @@
+"""docs/reproduce.md and the pages of results/ are what the results say now."""
+
+from runs.collect import read_results
+from runs.table_files import ROOT
+from tables import pages
+from tables.papers import PAPERS
+from tests.tables.records import result, save
+
+TABLES = {table.name: (paper, table) for paper in PAPERS for table in paper.tables}
+
+
+def cells(name, results=()):
+    return pages.overview(pages.tables_made(*TABLES[name], list(results)))
+
+
+def test_the_pages_are_up_to_date():
+    assert pages.main(["--check"]) == 0, "run: python -m tables.pages"
+
+
+def test_our_results_are_whole():
+    results, problems = read_results([ROOT / "results"])
+    assert results and not problems
+
+
+def test_what_a_table_costs():
+    """Table 7, CSL: six rows of 20 seeds x 5 folds; 0.05 + 0.09 + 0.16 + 0.12 + 0.05 + 0.08 hours per seed are printed."""
+    assert cells("table7_CSL")[1:] == ("6", "600", "11", "-", "none yet", "-")
+
+
+def test_how_far_our_runs_are():
+    runs = [result("table7_CSL/No_PE", seed, 10.0, train=10.0) for seed in (1, 2)]
+    state = "[2 runs of 1 rows](../results/benchmarking_gnns/table7_CSL.md)"
+    assert cells("table7_CSL", runs)[4:] == ("10.0 (1 of 6 rows)", state, "1 of 1")  # 0.1 hours x 20 seeds x 5 folds
+
+
+def test_both_datasets_that_stand_for_ZINC_have_a_page():
+    runs = [
+        result("table2_ZINC/GCN-L4", 41, value, metric="MAE", train=0.343, changes={"dataset": name})
+        for name, value in (("ZINC-rebuilt", 0.459), ("ZINC-redrawn", 0.4))
+    ]
+    *_, state, agree = cells("table2_ZINC", runs)
+    page = "../results/benchmarking_gnns/table2_ZINC_ZINC-"
+    assert (
+        state
+        == f"[1 runs of 1 rows]({page}rebuilt.md) on ZINC-rebuilt, [1 runs of 1 rows]({page}redrawn.md) on ZINC-redrawn"
+    )
+    assert agree == "1 of 1"  # that of ZINC-rebuilt
+
+
+def test_the_last_line_counts_a_run_of_two_tables_once():
+    """Tables 4 and 8 share eight rows of COLLAB with four seeds each: 48 runs, not 80."""
+    both = [pages.tables_made(*TABLES[name], []) for name in ("table4_COLLAB", "table8")]
+    alone = [cells(name)[1:4] for name in ("table4_COLLAB", "table8")]
+    assert [a[:2] for a in alone] == [("8", "32"), ("12", "48")]
+    assert pages.total(both)[1:4] == ("20", "48", alone[1][2])  # all of Table 4's are among Table 8's
+    everything = [pages.tables_made(*pair, []) for pair in TABLES.values()]
+    n_runs = sum(int(cells(name)[2]) for name in TABLES)
+    assert int(pages.total(everything)[2]) == n_runs - 272 - 2  # 2: N_1 and N_2 of BREC
+
+
+def test_a_stale_page_is_noticed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    monkeypatch.setattr(pages, "pages", lambda: {tmp_path / "page.md": "new"})
+    (tmp_path / "page.md").write_text("old")
+    assert pages.main(["--check"]) == 1 and "page.md is not what" in capsys.readouterr().out
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper/table9.md").write_text("of results that are gone")
+    assert pages.main(["--check"]) == 1
+    pages.main([])
+    assert pages.main(["--check"]) == 0 and not (tmp_path / "paper/table9.md").exists()
+
+
+def test_a_page_names_the_command_that_makes_it(tmp_path, monkeypatch):
+    save(tmp_path / "results", result("table2_ZINC/GCN-L4", 41, 0.4, metric="MAE", changes={"dataset": "ZINC-redrawn"}))
+    monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
+    made = pages.pages()
+    (page,) = set(made) - {pages.PAGE}
+    assert str(page.relative_to(tmp_path)) == "results/benchmarking_gnns/table2_ZINC_ZINC-redrawn.md"
+    command = "python -m tables.table table2_ZINC --dataset ZINC-redrawn --out_dir results --format markdown"
+    assert made[page].endswith(f"Made by `{command}`.\n")
