@@ -67,7 +67,7 @@ class Beside(Each):
 
     def columns(self, view):
         name = f"{self.header}, ours" if view.paper else self.header
-        ours = Column(name, self.marked(view.lines, self.cell), self.fields, self.keep)
+        ours = Column(name, self.marked(view.lines, self.cell), self.fields, self.keep and view.paper)
         paper = Column(f"{self.header}, paper", self.marked(view.lines, self.paper), self.fields)
         return [paper, ours] if view.paper else [ours]
 

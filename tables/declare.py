@@ -96,17 +96,12 @@ def lines_of(file, table=None, results=(), dataset=None, quick=False):
             line = lines.setdefault(name, Line(name, None, folds=file.folds))
             line.dataset, line.number = row.config.get("dataset"), number if apart else None
             line.asked.append((row, seed))
-    found = by_id(results)
+    found, other = by_id(results), {"dataset": dataset} if dataset else {}
     for line in lines.values():
-        ids = dict.fromkeys(row.id(changes_of(row, dataset, quick)) for row in line.rows)
+        ids = dict.fromkeys(row.id(other | (row.quick_changes() if quick else {})) for row in line.rows)
         seeds = {seed for _, seed in line.asked}
         line.results = [r for i in ids for r in found.get(i, []) if not apart or r["seed"] in seeds]
     return list(lines.values())
-
-
-def changes_of(row, dataset=None, quick=False):
-    """The keys in which runs on another dataset, or of QUICK=1, differ from the row."""
-    return ({"dataset": dataset} if dataset else {}) | (row.quick_changes() if quick else {})
 
 
 def read_csv(paper, name):

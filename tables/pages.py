@@ -65,9 +65,9 @@ class Made:
         return f"{as_markdown(self.view.title, self.view.columns())}\n\nMade by `{command}`.\n"
 
     def state(self):
-        n = sum(len(line.results) for line in self.begun)
+        n, rows = sum(len(line.results) for line in self.begun), len(self.begun)
         where = f" on {self.dataset}" if self.dataset else ""
-        return f"[{n} runs of {len(self.begun)} rows](../results/{self.page}){where}"
+        return f"[{n} run{'s' * (n > 1)} of {rows} row{'s' * (rows > 1)}](../results/{self.page}){where}"
 
 
 def tables_made(paper, table, results):

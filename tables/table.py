@@ -21,7 +21,7 @@ from runs.naming import as_text
 from runs.signals import end_with_pipe
 from runs.table_files import find_table
 from tables.columns import Score
-from tables.declare import Line, changes_of, lines_of
+from tables.declare import Line, lines_of
 from tables.formats import FORMATS
 from tables.papers import declaration, own_columns
 
@@ -61,10 +61,9 @@ def table_view(name, results, dataset=None, quick=False):
         raise SystemExit(f"--dataset {dataset}: the tables of {paper.title} have no other dataset")
     lines = lines_of(file, table, results, dataset, quick)
     title = f"Table {table.number} of {paper.title}: {table.title}" if table else file.name
-    row = next(iter(file.rows.values()), None)
-    if row and (changed := changes_of(row, dataset, quick)):
+    if changed := ({"dataset": dataset} if dataset else {}) | (file.quick if quick else {}):
         changes = ", ".join(f"{key}={as_text(value)}" for key, value in changed.items())
-        title += f"; ours with {changes}, not the paper's" + ", not comparable" * quick
+        title += f"; ours with {changes}" + ", not the paper's" * (table is not None) + ", not comparable" * quick
     if table is None:
         return View(file.name, title, lines, own_columns(results))
     return View(file.name, title, lines, table.columns, True, not quick, table.hide_empty)

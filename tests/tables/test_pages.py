@@ -29,7 +29,7 @@ def test_what_a_table_costs():
 
 def test_how_far_our_runs_are():
     runs = [result("table7_CSL/No_PE", seed, 10.0, train=10.0) for seed in (1, 2)]
-    state = "[2 runs of 1 rows](../results/benchmarking_gnns/table7_CSL.md)"
+    state = "[2 runs of 1 row](../results/benchmarking_gnns/table7_CSL.md)"
     assert cells("table7_CSL", runs)[4:] == ("10.0 (1 of 6 rows)", state, "1 of 1")  # 0.1 hours x 20 seeds x 5 folds
 
 
@@ -42,7 +42,7 @@ def test_both_datasets_that_stand_for_ZINC_have_a_page():
     page = "../results/benchmarking_gnns/table2_ZINC_ZINC-"
     assert (
         state
-        == f"[1 runs of 1 rows]({page}rebuilt.md) on ZINC-rebuilt, [1 runs of 1 rows]({page}redrawn.md) on ZINC-redrawn"
+        == f"[1 run of 1 row]({page}rebuilt.md) on ZINC-rebuilt, [1 run of 1 row]({page}redrawn.md) on ZINC-redrawn"
     )
     assert agree == "1 of 1"  # that of ZINC-rebuilt
 
