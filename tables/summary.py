@@ -13,8 +13,8 @@ def printed_lines(results):
     found = []
     for paper in PAPERS:
         for table in paper.tables:
-            file = table_files()[table.name]
-            if any(row.config.get("dataset") in datasets and row.id() in ids for row in file.rows.values()):
+            file = table_files().get(table.name)
+            if file and any(row.config.get("dataset") in datasets and row.id() in ids for row in file.rows.values()):
                 lines = lines_of(file, table, results)
                 found += [(paper, table, line) for line in lines if line.results and line.printed]
     return found
