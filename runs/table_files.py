@@ -84,8 +84,9 @@ class TableFile:
                 raise ConfigError(f"{path}: row {name}: expected an object, found {type(row).__name__}")
             check_keys(f"{path}: row {name}", {k: v for k, v in row.items() if k in ROW_KEYS}, ROW_KEYS)
         self.rows = {name: Row(self, name, row) for name, row in content["rows"].items()}
-        for seeds in [self.seeds, *(row.seeds for row in self.rows.values())]:
-            check_seeds(path, seeds)
+        check_seeds(path, self.seeds)
+        for row in self.rows.values():
+            check_row(path, row)
 
     def row(self, name):
         if name not in self.rows:
@@ -105,6 +106,16 @@ def check_keys(place, content, kinds, required=()):
             raise ConfigError(f"{place}: {key}={value!r}: expected {kinds[key].__name__}")
     if missing := [key for key in required if key not in content]:
         raise ConfigError(f"{place}: {missing[0]} is missing. Expected {', '.join(required)}")
+
+
+def check_row(path, row):
+    """What programs rely on before a row is compared with the schema."""
+    place = f"{path}: row {row.name}"
+    if "/" in row.name or not row.name:
+        raise ConfigError(f"{place}: expected a name without /, as rows are asked for by TABLE/ROW")
+    if not isinstance(dataset := row.config.get("dataset"), str):
+        raise ConfigError(f"{place}: dataset " + ("is missing" if dataset is None else f"{dataset!r}: expected a name"))
+    check_seeds(place, row.seeds)
 
 
 def check_seeds(place, seeds):
@@ -150,8 +161,8 @@ def merged(base, changes):
 
 
 def with_changes(config, changes):
-    """A copy of a configuration with changed keys, given by their dotted names."""
-    for key, value in changes.items():
+    """A copy of a configuration with changed keys, given by their dotted names. Another kind of a section comes before its keys."""
+    for key, value in sorted(changes.items(), key=lambda change: not change[0].endswith(".kind")):
         for part in reversed(key.split(".")):
             value = {part: value}
         config = merged(config, value)

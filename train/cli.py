@@ -4,6 +4,7 @@ Unknown keys, rows and values are refused in one line that says what would be ri
 """
 
 import argparse
+import difflib
 import json
 import re
 import types
@@ -207,12 +208,13 @@ def epilog(main, datasets, default, first_try):
 
 
 def nearest_key(word, keys, prefix=""):
-    """' Did you mean --train.optimizer.lr?': a key of this last word, or else the nearest, in the same section if there is one."""
+    """' Did you mean --train.optimizer.lr?': a key of this last word or nearly so, if possible in the same section; else the nearest."""
     section, _, last = word.rpartition(".")
-    exact = [key for key in keys if key.rpartition(".")[2] == last]
-    if exact:
-        return f" Did you mean {prefix}{exact[0]}?"
     inside = [key for key in keys if section and key.startswith(f"{section}.")]
+    for some in (inside, keys):
+        names = {key.rpartition(".")[2]: key for key in reversed(list(some))}
+        if close := difflib.get_close_matches(last, names, n=1, cutoff=0.7):
+            return f" Did you mean {prefix}{names[close[0]]}?"
     return nearest(prefix + word, [prefix + key for key in inside or keys])
 
 
@@ -294,7 +296,8 @@ def explain_error(problem, schema, content):
         return f"{key}: {problem['ctx'].get('tag', 'no kind')!r}: expected one of {kinds}"
     if key in keys:
         return f"{key}={problem['input']!r}: expected {allowed(keys[key])}"
-    return f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+    value = "" if isinstance(problem["input"], dict) else f"={problem['input']!r}"
+    return f"{key}{value}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def key_of(location, content):

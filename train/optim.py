@@ -105,7 +105,9 @@ class Milestones(Section):
     """A factor at given epochs (Fair Comparison, ECC)."""
 
     kind: Literal["milestones"] = Field("milestones", description="kind of schedule")
-    at: list[int] = Field(min_length=1, description="epochs after which the rate is reduced, as [25,35,45]")
+    at: list[Annotated[int, Field(gt=0)]] = Field(
+        min_length=1, description="epochs after which the rate is reduced, as [25,35,45]"
+    )
     factor: float = Field(0.1, gt=0, lt=1, description="the rate is multiplied by this")
 
     def build(self, optimizer, stop, better):

@@ -6,9 +6,16 @@ from data.section import NO_IDENTITY, Section
 from train.config import AnyNet, BaseConfig, Optimisation
 
 
+# keys of the sections that the training of a pair does not read: no validation, few epochs, all copies in a few batches
+UNREAD = {
+    "optimizer": ("clip_norm", "accumulate", "accumulated", "first_step"),
+    "schedule": ("of",),
+    "stop": ("hours", "min_lr", "patience", "of", "ties"),
+}
+
+
 class PairTrainConfig(Optimisation):
-    """The training of section 4.1, with the hyper-parameters of Table 7. The schedule follows the training loss: there is no
-    other."""
+    """The training of section 4.1, with the hyper-parameters of Table 7. The schedule follows the loss of the training."""
 
     batch_size: int = Field(gt=1, description="graphs per mini-batch, half of them copies of each graph")
     margin: float = Field(0.0, description="cosine similarity that is close enough to different, eq. (1)")
@@ -17,6 +24,16 @@ class PairTrainConfig(Optimisation):
     def _as_many_of_each(self):
         if self.batch_size % 2:
             raise ValueError(f"batch_size={self.batch_size}: expected an even number, half of it copies of each graph")
+        return self
+
+    @model_validator(mode="after")
+    def _no_key_without_effect(self):
+        for name, keys in UNREAD.items():
+            section = getattr(self, name)
+            fields = type(section).model_fields
+            for key in keys:
+                if key in fields and (value := getattr(section, key)) != fields[key].default:
+                    raise ValueError(f"{name}.{key}={value!r}: the training of a pair does not know it, leave it out")
         return self
 
 

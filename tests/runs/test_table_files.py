@@ -80,6 +80,14 @@ def test_merging_leaves_its_arguments_alone():
     assert with_changes(base, {"a.b": 5, "x.y": 1}) == {"a": {"b": 5}, "x": {"y": 1}}
 
 
+def test_another_kind_comes_before_its_keys():
+    """In whatever order they are given."""
+    base = {"schedule": {"kind": "plateau", "patience": 5}}
+    changes = {"schedule.warmup": 3, "schedule.kind": "cosine"}
+    for given in (changes, dict(reversed(changes.items()))):
+        assert with_changes(base, given) == {"schedule": {"kind": "cosine", "warmup": 3}}
+
+
 def test_a_grid_is_numbered_in_the_order_of_the_file():
     """The last key changes fastest."""
     grid = expand({"net.L": [2, 4], "train.batch_size": [32, 128]})
@@ -128,6 +136,10 @@ def test_unknown_rows_are_refused_with_the_nearest(name, words):
         ({**MINE, "seeds": [True]}, "expected different numbers"),
         ({**MINE, "rows": {"A": 1}}, "row A: expected an object"),
         ({**MINE, "rows": {"A": {"seeds": 1}}}, "seeds=1: expected list"),
+        ({**MINE, "rows": {"A": {"seeds": [-1]}}}, "row A: seeds=[-1]: expected different numbers"),
+        ({**MINE, "rows": {"A/B": {}}}, "row A/B: expected a name without /"),
+        ({**MINE, "shared": {}}, "row A: dataset is missing"),
+        ({**MINE, "shared": {"dataset": ["CSL"]}}, "row A: dataset ['CSL']: expected a name"),
         ({**MINE, "grid": {"net.L": 4}}, "net.L=4: expected a list"),
         ({"main": "CSL", "rows": {}}, "seeds is missing"),
         ("[" * 100000, "not a JSON file"),
