@@ -36,7 +36,7 @@ def has_result(id, seed, path):
     wrong with it."""
     try:
         record = read_json(path)
-    except (RunError, OSError):
+    except RunError:
         return False
     if record is None or problem_of(record):
         return False

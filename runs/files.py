@@ -38,11 +38,14 @@ def write_json(path, content):
 
 
 def read_json(path):
+    """The content of a file, or None where there is none."""
     try:
         return json.loads(path.read_text())
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except OSError as error:
+        raise RunError(explain(error, path)) from error
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path} is damaged ({error}): move it away, or start this run again with --force") from error
 
 

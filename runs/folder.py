@@ -89,7 +89,7 @@ class Run:
         for leftover in self.path.glob("*.tmp"):  # of a process that was killed while writing
             leftover.unlink()
         written, result = read_json(self.path / "config.json"), self.result
-        if written is not None and written.get("id") != self.id:
+        if written is not None and (not isinstance(written, dict) or written.get("id") != self.id):
             raise RunError(f"{self.path / 'config.json'} is of another configuration: move it away, or use --force")
         if result is not None:
             if problem := problem_of(result):

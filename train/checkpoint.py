@@ -23,7 +23,7 @@ def load_state(run, trainer):
         return None, [now]
     path = run.path / "checkpoint.pt"
     try:
-        state = torch.load(io.BytesIO(data), map_location=trainer.device, weights_only=True)
+        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)  # the random states stay there
         belongs_to = state.pop("belongs_to")
         key = {name: belongs_to[name] for name in run.key}
         dataset, commits = belongs_to["dataset"], belongs_to["commits"]

@@ -173,7 +173,7 @@ class Trainer:
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scheduler.load_state_dict(state["scheduler"])
-        self.shuffling.set_state(state["shuffling"].cpu())
+        self.shuffling.set_state(state["shuffling"])
         set_random_state(state["random"])
 
 

@@ -32,10 +32,10 @@ class Progress:
         """How much of the way to the stop is done, from 0 to 1."""
         trainer, stop = self.trainer, self.trainer.config.stop
         shares = [trainer.epoch / stop.epochs, trainer.elapsed / 3600 / stop.hours]
-        if stop.min_lr is not None and stop.min_lr < trainer.config.optimizer.lr:
-            factor = getattr(trainer.config.schedule, "factor", 0.5)
-            wanted = math.floor(math.log(stop.min_lr / trainer.config.optimizer.lr, factor)) + 1
-            shares.append(math.log(trainer.lr / trainer.config.optimizer.lr, factor) / max(wanted, 1))
+        first, factor = trainer.config.optimizer.lr, getattr(trainer.config.schedule, "factor", None)
+        if factor and stop.min_lr is not None and stop.min_lr < first:
+            wanted = math.floor(math.log(stop.min_lr / first, factor)) + 1
+            shares.append(math.log(trainer.lr / first, factor) / max(wanted, 1))
         if stop.patience is not None:
             shares.append((trainer.epoch - trainer.patience["epoch"]) / stop.patience)
         return min(1.0, max(shares))
