@@ -1,8 +1,6 @@
-"""Reading results: result.json of run folders and the .jsonl files of results/.
+"""Reads results: result.json of run folders and the .jsonl files of results/. What is damaged or foreign is named and left out.
 
-    python -m runs.collect out      adds the finished runs below out/ to results/, each to the file of its table
-
-What is damaged, foreign or doubled is named and left out.
+python -m runs.collect out             adds the finished runs below out/ to results/, each to the file of its table
 """
 
 import argparse
@@ -17,36 +15,53 @@ from runs.result import as_lines, from_lines, problem_of
 from runs.table_files import ROOT, table_files
 
 RESULTS = ROOT / "results"
-SKIPPED = ("replaced-", "quick")  # folders of runs that were replaced, and of QUICK=1
+NOT_RESULTS = ("metrics.jsonl", "pairs.jsonl", "selection.jsonl")  # of run folders: learning curves and ledgers
 
 
 def read_results(folders):
-    """(records, problems): all results below the folders, one per identity, seed and fold (the newest), and why others do not
-    count."""
+    """(records, problems): of each identity, seed and fold below the folders the newest result, and why others do not count."""
     found, problems = [], []
     for folder in map(Path, folders):
-        paths = [folder] if folder.is_file() else sorted((*folder.rglob("result.json"), *folder.rglob("*.jsonl")))
-        for path in paths:
-            if not any(part.startswith(SKIPPED) for part in path.relative_to(folder).parts):
-                records, wrong = read_file(path)
-                found += [(record, path) for record in records]
-                problems += [f"{path}: {text}" for text in wrong]
+        for path in result_files(folder):
+            records, wrong = read_file(path)
+            found += [(record, path) for record in records]
+            problems += [f"{path}: {text}" for text in wrong]
     newest = {}
     for record, path in found:
-        key = record["id"], record["seed"], record["fold"]
-        if key not in newest or newest[key][0]["finished"] < record["finished"]:
+        if (key := key_of(record)) not in newest or newest[key][0]["finished"] < record["finished"]:
             newest[key] = (record, path)
     return one_version_of_the_data(newest.values(), problems), problems
 
 
+def key_of(record):
+    """Which run a record is of: two with one key are the same run, made twice."""
+    return record["id"], record["seed"], record["fold"]
+
+
+def result_files(folder):
+    """The files below a folder that may hold results, or the file itself; not those of replaced runs and of QUICK=1."""
+    if folder.is_file():
+        return [folder]
+    paths = sorted((*folder.rglob("result.json"), *folder.rglob("*.jsonl")))
+    return [
+        path
+        for path in paths
+        if path.name not in NOT_RESULTS and not any(map(set_aside, path.relative_to(folder).parts))
+    ]
+
+
+def set_aside(name):
+    return name == "quick" or name.startswith("replaced-")
+
+
 def read_file(path):
-    """(records, problems) of one file; other .jsonl files of run folders (learning curves, ledgers) hold no results."""
+    """(records, problems) of one file."""
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        return [], [f"not readable ({error})"]
+        text = path.read_bytes().decode(errors="replace")  # a byte that is no text damages its line, not the file
+    except OSError as error:
+        return [], [f"not readable ({error.strerror or error})"]
     if path.suffix == ".jsonl":
-        return from_lines(text) if path.name not in ("metrics.jsonl", "pairs.jsonl", "selection.jsonl") else ([], [])
+        return from_lines(text)
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -102,38 +117,31 @@ def file_of(record):
 
 
 def add_results(folders, into=RESULTS):
-    """Add the results below the folders that `into` does not have; returns ({file: how many are new}, problems)."""
-    old, problems = read_results([into]) if into.exists() else ([], [])
-    if problems:
-        raise RunError(f"{problems[0]}: repair {into} first, nothing was added")
-    known = {(record["id"], record["seed"], record["fold"]): record["finished"] for record in old}
+    """Add the results below the folders that `into` does not have, or has older: ({file: how many are new}, problems).
+
+    A run that was made again takes the place of the older one. A damaged file of `into` is an error: it is left as it is.
+    """
+    files, place = {}, {}  # {file: {key: record}}, {key: file}
+    for path in sorted(into.rglob("*.jsonl")):
+        records, wrong = read_file(path)
+        if wrong:
+            raise RunError(f"{path}: {wrong[0]}: repair this file first, nothing was added")
+        name = path.relative_to(into).as_posix()
+        files[name] = {key_of(record): record for record in records}
+        place |= dict.fromkeys(files[name], name)
     fresh, problems = read_results(folders)
-    fresh = [r for r in fresh if known.get((r["id"], r["seed"], r["fold"]), "") < r["finished"]]
-    new = defaultdict(list)
+    new = defaultdict(int)
     for record in fresh:
-        new[file_of(record)].append(record)
-    for name, records in new.items():
-        path = into / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        before = path.read_text() if path.exists() else ""
-        if before and not before.endswith("\n"):
-            raise RunError(f"{path}: its last line is cut off: repair it first, nothing was added to it")
-        replaced = {(r["id"], r["seed"], r["fold"]) for r in records}
-        kept, _ = from_lines(before)
-        if any((r["id"], r["seed"], r["fold"]) in replaced for r in kept):  # run again: the older line goes
-            kept = [r for r in kept if (r["id"], r["seed"], r["fold"]) not in replaced]
-            text = as_lines(in_order(kept + records))
-        else:
-            text = before + new_lines(kept, records)
-        write_atomic(path, text.encode())
-    return {name: len(records) for name, records in sorted(new.items())}, problems
-
-
-def new_lines(old, records):
-    """Lines to be added behind a file: headers only of configurations that it does not have."""
-    known = {record["id"] for record in old}
-    lines = as_lines(in_order(records)).splitlines(keepends=True)
-    return "".join(line for line in lines if not ('"config"' in line and json.loads(line)["id"] in known))
+        key = key_of(record)
+        name = place.get(key) or file_of(record)
+        known = files.setdefault(name, {})
+        if key not in known or known[key]["finished"] < record["finished"]:
+            known[key] = record
+            new[name] += 1
+    for name in sorted(new):
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(into / name, as_lines(in_order(files[name].values())).encode())
+    return dict(sorted(new.items())), problems
 
 
 def in_order(records):

@@ -13,7 +13,7 @@ import sys
 import filelock
 
 from runs.files import RunError, explain, write_atomic
-from runs.result import safe_checksum, signed
+from runs.result import is_whole, signed
 
 
 class Ledger:
@@ -77,8 +77,8 @@ class Ledger:
         for data in whole.splitlines():
             try:
                 line = json.loads(data)
-                right = isinstance(line, dict) and line["sum"] == safe_checksum(line) and isinstance(line["key"], str)
-            except (ValueError, KeyError, RecursionError):
+                right = isinstance(line, dict) and is_whole(line) and isinstance(line.get("key"), str)
+            except (ValueError, RecursionError):
                 right = False
             if not right or line["key"] in self.lines:
                 damaged.append(data)

@@ -35,15 +35,20 @@ def checksum(record):
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:12]
 
 
+def is_whole(content):
+    """Whether the content of a line has the checksum that it says; what cannot have one (NaN) is not whole."""
+    try:
+        return isinstance(content.get("sum"), str) and content["sum"] == checksum(content)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
 def problem_of(record):
     """Why a record cannot count, or "": foreign, damaged or impossible."""
     if not isinstance(record, dict) or record.get("format") != FORMAT or "sum" not in record:
         return "not a result of this project"
-    try:
-        if checksum(record) != record["sum"]:
-            return "damaged: its checksum is wrong"
-    except (ValueError, TypeError, RecursionError):
-        return "damaged: not a plain record"
+    if not is_whole(record):
+        return "damaged: its checksum is wrong"
     for key, kind in TYPES.items():
         value = record.get(key)
         if not (value is None and key in OPTIONAL) and (not isinstance(value, kind) or isinstance(value, bool)):
@@ -52,7 +57,7 @@ def problem_of(record):
         return f"id={record['id']}: its configuration has another identity"
     try:
         return impossible_number(record)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         return f"damaged: {type(error).__name__} {error}"
 
 
@@ -95,52 +100,53 @@ def impossible_count(record):
 
 
 def as_lines(records):
-    """The lines of a file: of each configuration a header, then its runs; in the order of the records."""
-    lines, headers = [], set()
+    """The lines of a file in the order of the records: a header, then the runs that it holds for."""
+    lines, headers = [], {}
     for record in records:
-        if record["id"] not in headers:
-            headers.add(record["id"])
-            lines.append(signed({"format": FORMAT, "id": record["id"], **{key: record[key] for key in HEADER}}))
+        header = {key: record[key] for key in HEADER}
+        if headers.get(record["id"]) != header:
+            headers[record["id"]] = header
+            lines.append(signed({"format": FORMAT, "id": record["id"], **header}))
         lines.append(signed({key: value for key, value in record.items() if key not in (*HEADER, "sum")}))
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def from_lines(text):
     """(records, problems): the runs of a file with what their header says. Damaged and foreign lines are named and left out."""
-    headers, records, problems, lines = {}, [], [], {}
+    headers, records, problems, lines = {}, [], [], {}  # lines: the first line of each run
     for number, line in enumerate(text.splitlines(), 1):
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError):
-            problems.append(f"line {number}: not JSON")
-            continue
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            problems.append(f"line {number}: not a result of this project")
-        elif content.get("sum") != safe_checksum(content):
-            problems.append(f"line {number}: damaged: its checksum is wrong")
-        elif "config" in content:
-            headers[content.get("id")] = {key: content.get(key) for key in HEADER}
-        elif content.get("id") not in headers:
-            problems.append(f"line {number}: no header of its configuration stands before it")
-        else:
-            content = {key: value for key, value in content.items() if key != "sum"}
+        content, problem = read_line(line)
+        if not problem and "config" in content:
+            headers[content["id"]] = {key: content.get(key) for key in HEADER}
+        elif not problem and content["id"] not in headers:
+            problem = "no header of its configuration stands before it"
+        elif not problem:
+            del content["sum"]
             record = signed({"format": FORMAT, "id": content["id"], **headers[content["id"]], **content})
-            first = lines.setdefault((content["id"], content.get("seed"), content.get("fold")), number)
-            if problem := problem_of(record):
-                problems.append(f"line {number}: {problem}")
-            elif first != number:
-                problems.append(f"line {number}: line {first} is of the same run: remove one")
-            else:
+            problem = problem_of(record)
+            if (
+                not problem
+                and (first := lines.setdefault((record["id"], record["seed"], record["fold"]), number)) != number
+            ):
+                problem = f"line {first} is of the same run: remove one"
+            if not problem:
                 records.append(record)
+        if problem:
+            problems.append(f"line {number}: {problem}")
     return records, problems
 
 
-def safe_checksum(content):
-    """The checksum, or None for content that cannot have one."""
+def read_line(line):
+    """(content, why it does not count or "")"""
     try:
-        return checksum(content)
-    except (ValueError, TypeError, RecursionError):
-        return None
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, "damaged: not JSON"
+    if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("id"), str):
+        return None, "not a result of this project"
+    if not is_whole(content):
+        return None, "damaged: its checksum is wrong"
+    return content, ""
 
 
 # --------------------------------------------------------------------------------------------------------------------
