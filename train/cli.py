@@ -208,7 +208,7 @@ def epilog(main, datasets, default, first_try):
 
 
 def nearest_key(word, keys, prefix=""):
-    """' Did you mean --train.optimizer.lr?': a key of this last word or nearly so, if possible in the same section; else the nearest."""
+    """' Did you mean --train.optimizer.lr?': a key of nearly this last word, in the same section if it can be; else the nearest."""
     section, _, last = word.rpartition(".")
     inside = [key for key in keys if section and key.startswith(f"{section}.")]
     for some in (inside, keys):

@@ -5,7 +5,6 @@ from pydantic import Field, model_validator
 from data.section import NO_IDENTITY, Section
 from train.config import AnyNet, BaseConfig, Optimisation
 
-
 # keys of the sections that the training of a pair does not read: no validation, few epochs, all copies in a few batches
 UNREAD = {
     "optimizer": ("clip_norm", "accumulate", "accumulated", "first_step"),
