@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch.optim.lr_scheduler import LambdaLR, MultiStepLR, ReduceLROnPlateau, StepLR
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 from data.section import Section
 
@@ -98,7 +98,7 @@ class Step(Section):
     factor: float = Field(0.5, gt=0, lt=1, description="the rate is multiplied by this")
 
     def build(self, optimizer, stop, better):
-        return StepLR(optimizer, self.every, self.factor)
+        return LambdaLR(optimizer, lambda epoch: self.factor ** (epoch // self.every))
 
 
 class Milestones(Section):
@@ -111,7 +111,7 @@ class Milestones(Section):
     factor: float = Field(0.1, gt=0, lt=1, description="the rate is multiplied by this")
 
     def build(self, optimizer, stop, better):
-        return MultiStepLR(optimizer, self.at, self.factor)
+        return LambdaLR(optimizer, lambda epoch: self.factor ** sum(epoch >= place for place in self.at))
 
 
 class Cosine(Section):
