@@ -10,6 +10,9 @@ def graph_size_norm(g, h):
 
     Shapes: h (N, dim) -> (N, dim). In a batch, V is the size of the graph that node i belongs to. Layers call it before
     batch normalisation.
+
+        >>> graph_size_norm(dgl.graph(([], []), num_nodes=4), torch.ones(4, 1)).tolist()
+        [[0.5], [0.5], [0.5], [0.5]]
     """
     sizes = g.batch_num_nodes()
     scale = torch.repeat_interleave(sizes.to(h.dtype).rsqrt(), sizes, output_size=len(h))

@@ -1,20 +1,19 @@
-"""GraphSage, B.1.2 and E.3: a node's own features beside an aggregate of its neighbours, with or without edge gates."""
+"""GraphSage, B.1.2: a node's own features beside an aggregate of its neighbours. Then its variants with edge gates, E.3."""
 
 import torch
 import torch.nn.functional as F
-from dgl import ops
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from layers.graph_norm import graph_size_norm
-from layers.ops import u_add_v, u_mul_e_max, without_influence
+from layers import ops
+from layers.update import EdgeUpdate, Update
 
 AGGREGATORS = ("mean", "maxpool", "lstm")
 FORMS = ("program", "text_15", "text_68")
 
 
 class GraphSageLayer(nn.Module):
-    r"""GraphSage, eq. (14)-(17), with batch normalisation and residual connection, eq. (29) and (68).
+    r"""GraphSage, eq. (14)-(17), with batch normalisation and residual connection.
 
         c_i = Mean_{j -> i} h_j                 mean, eq. (14)
         c_i = Max_{j -> i} ReLU(V h_j + v)      maxpool, eq. (16)
@@ -22,70 +21,51 @@ class GraphSageLayer(nn.Module):
 
         ĥ_i = U Concat(h_i, c_i) + b            h_i' = h_i + BN(ReLU(ĥ_i / ‖ĥ_i‖))
 
-    Shapes: h (N, in_dim) -> (N, out_dim). Edge j -> i is stored as (src=j, dst=i); an aggregate of no neighbours is zero.
+    Shapes: h (N, in_dim) -> h' (N, out_dim). Edge j -> i is stored as (src=j, dst=i); an aggregate of no neighbours is zero.
     The LSTM reads the neighbours in the order in which the graph stores the edges and hands on its last state: alone of
-    the three it depends on that order. The residual connection needs in_dim == out_dim and is left out otherwise. With
-    graph_norm the argument of BN is divided by the root of the graph's size, eq. (73).
+    the three it depends on that order. `options` are those of layers/update.py.
 
     Deviation: this is the program that made the tables (form="program"). The text contradicts itself; both its forms are there:
 
         form="text_15"    h_i' = h_i + ReLU(BN(ReLU(ĥ_i) / ‖ReLU(ĥ_i)‖))    (14)-(15) inside (29); a vector of zeros stays zero
         form="text_68"    h_i' = h_i + ReLU(BN(ĥ_i))                        (68)
+
+        >>> g = dgl.graph(([0, 1, 2], [1, 2, 0]))
+        >>> h = GraphSageLayer(8, 8)(g, torch.randn(3, 8))
     """
 
-    def __init__(
-        self,
-        in_dim,
-        out_dim,
-        aggregator="maxpool",
-        dropout=0.0,
-        batch_norm=True,
-        residual=True,
-        graph_norm=False,
-        form="program",
-    ):
+    def __init__(self, in_dim, out_dim, aggregator="maxpool", form="program", **options):
         super().__init__()
         if aggregator not in AGGREGATORS:
-            raise ValueError(f"sage_aggregator={aggregator!r}: expected one of {', '.join(AGGREGATORS)}")
+            raise ValueError(f"aggregator={aggregator!r}: expected one of {', '.join(AGGREGATORS)}")
         if form not in FORMS:
             raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
-        self.aggregator = aggregator
+        self.aggregator, self.form = aggregator, form
         if aggregator == "maxpool":
             self.V = nn.Linear(in_dim, in_dim)
         elif aggregator == "lstm":
             self.lstm = nn.LSTM(in_dim, in_dim)
         self.U = nn.Linear(2 * in_dim, out_dim)
-        self.norm = nn.BatchNorm1d(out_dim) if batch_norm else nn.Identity()
-        self.residual = residual and in_dim == out_dim
-        self.graph_norm, self.form = graph_norm, form
-        self.dropout = nn.Dropout(dropout)
+        activation = nn.Identity() if form == "program" else F.relu  # the program's ReLU stands before BN
+        self.update_h = Update(in_dim, out_dim, activation=activation, **options)
 
     def forward(self, g, h):
-        return self.update(g, h, self.aggregate(g, h))
+        return self.update_h(g, h, self.combine(h, self.aggregate(g, h)))
 
     def aggregate(self, g, h):
         """c (N, in_dim)."""
         if self.aggregator == "mean":
             return ops.copy_u_mean(g, h)
         if self.aggregator == "maxpool":
-            return F.relu(ops.copy_u_max(g, F.relu(self.V(h))))  # the outer: of no neighbours DGL's max is -inf
+            return ops.copy_u_max(g, F.relu(self.V(h)))
         return lstm_of_neighbours(self.lstm, g, h)
 
-    def update(self, g, h, c):
-        """h' from h and c."""
-        h_new = self.U(torch.cat([h, c], dim=1))
+    def combine(self, h, c):
+        """What the form has inside BN: (N, out_dim)."""
+        h_hat = self.U(torch.cat([h, c], dim=1))
         if self.form == "program":
-            h_new = F.relu(F.normalize(h_new))
-        elif self.form == "text_15":
-            h_new = F.normalize(F.relu(h_new))
-        if self.graph_norm:
-            h_new = graph_size_norm(g, h_new)
-        h_new = self.norm(h_new)
-        if self.form != "program":
-            h_new = F.relu(h_new)
-        if self.residual:
-            h_new = h + h_new
-        return self.dropout(h_new)
+            return F.relu(F.normalize(h_hat))
+        return F.normalize(F.relu(h_hat)) if self.form == "text_15" else h_hat
 
 
 class GraphSageEdgeFeatLayer(GraphSageLayer):
@@ -98,6 +78,9 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
 
     Deviation: the text computes e_ij from the representations of the layer before; the first layer has none, so every layer
     takes its own input.
+
+        >>> g = dgl.graph(([0, 1, 2], [1, 2, 0]))
+        >>> h = GraphSageEdgeFeatLayer(8, 8)(g, torch.randn(3, 8))
     """
 
     def __init__(self, in_dim, out_dim, **options):
@@ -105,16 +88,17 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
         self.A = nn.Linear(in_dim, in_dim)
 
     def forward(self, g, h):
-        return self.update(g, h, self.gated_max(g, h, self.sum_of_ends(g, h)))
+        c = self.gated_max(g, h, self.sum_of_ends(g, h))
+        return self.update_h(g, h, self.combine(h, c))
 
     def sum_of_ends(self, g, h):
         """A (h_i + h_j) + a of each edge, as the sum of what A makes of each node and half of a: N products, not E."""
         Ah = F.linear(h, self.A.weight, self.A.bias / 2)
-        return u_add_v(g, Ah, Ah)
+        return ops.u_add_v(g, Ah, Ah)
 
     def gated_max(self, g, h, e):
-        """Max_{j -> i} ReLU(σ(e_ij) ⊙ V h_j), the ReLU after the maximum as in `aggregate`."""
-        return F.relu(u_mul_e_max(g, self.V(h), torch.sigmoid(e)))
+        """Max_{j -> i} ReLU(σ(e_ij) ⊙ V h_j); the ReLU of a maximum is the maximum of the ReLUs."""
+        return F.relu(ops.u_mul_e_max(g, self.V(h), torch.sigmoid(e)))
 
 
 class GraphSageEdgeReprLayer(GraphSageEdgeFeatLayer):
@@ -123,33 +107,35 @@ class GraphSageEdgeReprLayer(GraphSageEdgeFeatLayer):
         ê_ij = A (h_i + h_j) + a + B e_ij + b'                                    e_ij' = e_ij + BN(ReLU(ê_ij))
         ĥ_i  = U Concat(h_i, Max_{j -> i} ReLU(σ(ê_ij) ⊙ (V h_j + v))) + b        h_i'  = h_i + BN(ReLU(ĥ_i / ‖ĥ_i‖))
 
-    Shapes: h (N, in_dim) -> (N, out_dim), e (E, in_dim) -> (E, in_dim). Called as `h, e = layer(g, h, e)`. The residual
-    connection of the edges is left out with that of the nodes. Where nothing reads e' (the last layer of a net),
-    `update_edges = False` leaves it out: None is returned in its place.
+    Shapes: h (N, in_dim), e (E, in_dim) -> h' (N, out_dim), e' (E, in_dim). With edges=False e' is not computed: None.
 
     Deviation: as in `GraphSageEdgeFeatLayer`, ê_ij is computed from the layer's own input; e' is that of the program that made
     the tables. As text_15 and text_68 it is that of (72), e_ij + ReLU(BN(ê_ij)).
+
+        >>> g = dgl.graph(([0, 1, 2], [1, 2, 0]))
+        >>> h, e = GraphSageEdgeReprLayer(8, 8)(g, torch.randn(3, 8), torch.randn(3, 8))
     """
 
-    def __init__(self, in_dim, out_dim, batch_norm=True, residual=True, **options):
-        super().__init__(in_dim, out_dim, batch_norm=batch_norm, residual=residual, **options)
+    def __init__(self, in_dim, out_dim, form="program", **options):
+        super().__init__(in_dim, out_dim, form=form, **options)
         self.B = nn.Linear(in_dim, in_dim)
-        self.norm_e = nn.BatchNorm1d(in_dim) if batch_norm else nn.Identity()
-        self.update_edges = True
+        self.update_e = EdgeUpdate(in_dim, in_dim, activation=self.update_h.activation, **options)
 
-    def forward(self, g, h, e):
+    def forward(self, g, h, e, edges=True):
         e_hat = self.sum_of_ends(g, h) + self.B(e)
-        h = self.update(g, h, self.gated_max(g, h, e_hat))
-        if not self.update_edges:
-            return without_influence(h, self.norm_e.parameters()), None
-        e_new = self.norm_e(F.relu(e_hat)) if self.form == "program" else F.relu(self.norm_e(e_hat))
-        if self.residual:
-            e_new = e + e_new
-        return h, self.dropout(e_new)
+        h_new = self.update_h(g, h, self.combine(h, self.gated_max(g, h, e_hat)))
+        if not edges:
+            return h_new, None
+        return h_new, self.update_e(g, e, F.relu(e_hat) if self.form == "program" else e_hat)
 
 
 def lstm_of_neighbours(lstm, g, h):
-    """The last state of the LSTM after it has read h_j of the edges j -> i in stored order: (N, in_dim), 0 without edges.
+    """c (N, in_dim), the last state of the LSTM at each node, 0 without edges:
+
+        for i in range(N):
+            state = None  # zeros
+            for j in sources_of_the_edges_into(i):  # in stored order
+                c[i], state = lstm(h[j], state)
 
     All nodes are read at once: step t takes the t-th in-edge of each node that has one, longest sequences first, which is
     the order of torch's packed sequences. Nothing is padded.

@@ -5,11 +5,14 @@ from torch import nn
 
 
 class MLPLayer(nn.Module):
-    r"""One fully connected layer for each node, the baseline of section 4.
+    r"""One fully connected layer per node, the baseline of section 4.
 
         h_i' = ReLU(W h_i + b)
 
-    Shapes: h (N, in_dim) -> (N, out_dim). The graph is accepted and ignored, so that the layer fits where any other does.
+    Shapes: h (N, in_dim) -> h' (N, out_dim). The graph is accepted and ignored, so that the layer fits where any other does.
+
+        >>> g = dgl.graph(([0, 1, 2], [1, 2, 0]))
+        >>> h = MLPLayer(8, 4)(g, torch.randn(3, 8))
     """
 
     def __init__(self, in_dim, out_dim, dropout=0.0):

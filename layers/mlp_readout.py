@@ -9,7 +9,13 @@ from torch import nn
 class MLPReadout(nn.Module):
     r"""Three linear layers that halve the width twice: d -> d/2 -> d/4 -> out, with ReLU between.
 
+        y = P ReLU(Q_2 ReLU(Q_1 h))
+
+    Shapes: h (…, in_dim) -> y (…, out_dim). `shares` are the hidden widths as shares of in_dim.
+
     Deviation: the text prints two layers, y = P ReLU(Q h); the printed parameter counts need these three.
+
+        >>> y = MLPReadout(8, 3)(torch.randn(5, 8))
     """
 
     def __init__(self, in_dim, out_dim, shares=(0.5, 0.25)):

@@ -9,9 +9,9 @@ from nets.gatedgcn_net import EdgeConfig, EdgeVariantsNet
 
 LAYERS = {
     "attention": GATLayer,
-    "isotropic": IsotropicGATLayer,
-    "edge_features": EdgeFeatGATLayer,
     "edge_representations": EdgeReprGATLayer,
+    "edge_features": EdgeFeatGATLayer,
+    "isotropic": IsotropicGATLayer,
 }
 
 
@@ -39,12 +39,5 @@ class GATNet(EdgeVariantsNet):
         return config.layer_type != "attention"
 
     def make_layer(self, config, i, in_dim, out_dim):
-        return LAYERS[config.layer_type](
-            in_dim,
-            out_dim,
-            config.n_heads if i < config.L - 1 else 1,
-            config.dropout,
-            config.batch_norm,
-            config.residual,
-            config.graph_norm,
-        )
+        n_heads = config.n_heads if i < config.L - 1 else 1
+        return LAYERS[config.layer_type](in_dim, out_dim, n_heads, **config.options)

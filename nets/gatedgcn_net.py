@@ -4,15 +4,14 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from layers import ops
 from layers.gatedgcn_layer import EdgeFeatGatedGCNLayer, GatedGCNLayer, IsotropicGatedGCNLayer
 from nets.inputs import EdgeEmbedding
 from nets.skeleton import GCNConfig, MessagePassingNet
 
 LAYERS = {
-    "isotropic": IsotropicGatedGCNLayer,
-    "edge_features": EdgeFeatGatedGCNLayer,
     "edge_representations": GatedGCNLayer,
+    "edge_features": EdgeFeatGatedGCNLayer,
+    "isotropic": IsotropicGatedGCNLayer,
 }
 
 
@@ -35,12 +34,11 @@ class EdgeVariantsNet(MessagePassingNet):
     """What GatedGCN and GAT share: with layer_type edge_representations the layers keep edge representations.
 
     Deviation: the printed counts of the other variants hold an input embedding of the edges too (`counts_edge_embedding`),
-    though their equations have none. It is made, and influences nothing.
+    though their equations have none. It is made, read by nothing, and never learns.
     """
 
     def __init__(self, config, features, task):
         super().__init__(config, features, task)
-        self.unread = None
         if not self.has_edges(config) and self.counts_edge_embedding(config):
             self.unread = EdgeEmbedding(features, config, self.width(config))
 
@@ -52,10 +50,6 @@ class EdgeVariantsNet(MessagePassingNet):
     def counts_edge_embedding(config):
         return True
 
-    def propagate(self, g, h):
-        h = super().propagate(g, h)
-        return h if self.unread is None else ops.without_influence(h, self.unread.parameters())
-
 
 class GatedGCNNet(EdgeVariantsNet):
     class Config(EdgeConfig):
@@ -66,5 +60,4 @@ class GatedGCNNet(EdgeVariantsNet):
         )
 
     def make_layer(self, config, i, in_dim, out_dim):
-        layer = LAYERS[config.layer_type]
-        return layer(in_dim, out_dim, config.dropout, config.batch_norm, config.residual, config.graph_norm)
+        return LAYERS[config.layer_type](in_dim, out_dim, **config.options)

@@ -13,4 +13,4 @@ class GCNNet(MessagePassingNet):
         model: Literal["GCN"] = Field("GCN", description="which net")
 
     def make_layer(self, config, i, in_dim, out_dim):
-        return GCNLayer(in_dim, out_dim, config.dropout, config.batch_norm, config.residual, config.graph_norm)
+        return GCNLayer(in_dim, out_dim, **config.options)

@@ -31,17 +31,7 @@ class GINNet(MessagePassingNet):
         )
 
     def make_layer(self, config, i, in_dim, out_dim):
-        return GINLayer(
-            in_dim,
-            out_dim,
-            config.aggregator,
-            config.n_mlp,
-            config.learn_eps,
-            config.dropout,
-            config.batch_norm,
-            config.residual,
-            config.graph_norm,
-        )
+        return GINLayer(in_dim, out_dim, config.aggregator, config.n_mlp, config.learn_eps, **config.options)
 
     def make_head(self, config, task):
         self.jumping_knowledge = config.jumping_knowledge

@@ -45,13 +45,7 @@ class GraphSageNet(MessagePassingNet):
         return config.layer_type == "edge_representations"
 
     def make_layer(self, config, i, in_dim, out_dim):
-        options = {
-            "dropout": config.dropout,
-            "batch_norm": config.batch_norm,
-            "residual": config.residual,
-            "graph_norm": config.graph_norm,
-            "form": config.form,
-        }
+        options = {"form": config.form, **config.options}
         if config.layer_type == "isotropic":
             return GraphSageLayer(in_dim, out_dim, config.aggregator, **options)
         layer = GraphSageEdgeFeatLayer if config.layer_type == "edge_features" else GraphSageEdgeReprLayer

@@ -21,14 +21,4 @@ class MoNetNet(MessagePassingNet):
         version: ClassVar[int] = 2  # 1: form="text" alone, with another start of U
 
     def make_layer(self, config, i, in_dim, out_dim):
-        return MoNetLayer(
-            in_dim,
-            out_dim,
-            config.n_kernels,
-            config.pseudo_dim,
-            config.dropout,
-            config.batch_norm,
-            config.residual,
-            config.graph_norm,
-            config.form,
-        )
+        return MoNetLayer(in_dim, out_dim, config.n_kernels, config.pseudo_dim, form=config.form, **config.options)

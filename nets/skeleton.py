@@ -59,12 +59,17 @@ class GCNConfig(NetConfig):
     residual: bool = Field(True, description="residual connection around each layer, eq. (29)")
     graph_norm: bool = Field(False, description="graph size normalisation before batch normalisation, eq. (73)")
 
+    @property
+    def options(self):
+        """What layers/update.py is told."""
+        return {key: getattr(self, key) for key in ("dropout", "batch_norm", "residual", "graph_norm")}
+
 
 class MessagePassingNet(nn.Module):
     """embedding -> L layers -> head. A subclass says in `make_layer` what one layer is.
 
     Layers are called as `h = layer(g, h)`, or, in nets that keep edge representations (`has_edges`), as
-    `h, e = layer(g, h, e)`.
+    `h, e = layer(g, h, e)`. No head reads the edges: the last layer does not compute them, and what it has for them never learns.
     """
 
     Config = NetConfig
@@ -77,8 +82,6 @@ class MessagePassingNet(nn.Module):
         self.layers = nn.ModuleList(
             self.make_layer(config, i, width, width) for i in range(self.n_layers(config, features))
         )
-        if self.edge_embedding is not None:
-            self.layers[-1].update_edges = False  # no head reads the edges
         self.head = self.make_head(config, task)
 
     @staticmethod
@@ -108,8 +111,10 @@ class MessagePassingNet(nn.Module):
                 h = layer(g, h)
             return h
         e = self.edge_embedding(g)
-        for layer in self.layers:
+        *inner, last = self.layers
+        for layer in inner:
             h, e = layer(g, h, e)
+        h, _ = last(g, h, e, edges=False)
         return h
 
     def forward(self, g, of=None):

@@ -1,9 +1,12 @@
 """What must hold for every layer, whatever its equation. A layer is called as layer(g, h) or, with edges, as layer(g, h, e)."""
 
+from unittest import mock
+
 import dgl
 import torch
 from torch.func import functional_call
 
+from layers import fused
 from tests.layers.reference import DIM, N, odd_graph, renumbered
 
 
@@ -117,6 +120,34 @@ def works_on_batches_of_the_store(layer, edges=False):
         torch.testing.assert_close(a.double(), b, rtol=1e-3, atol=1e-4)
     sum(a.square().sum() for a in seen).backward()
     assert all(torch.isfinite(x.grad).all() for x in (*inputs, *layer.parameters()))
+
+
+def equals_its_plain_formula(layer, edges=False):
+    """The fused functions give the values and gradients of the formula beside them; they are called at all."""
+    g = odd_graph()
+
+    def values_and_gradients(suits):
+        inputs = [x.requires_grad_() for x in random_inputs(g, edges)]
+        layer.zero_grad()
+        with mock.patch.object(fused, "suits", return_value=suits) as asked:
+            values = outputs(layer, g, *inputs)
+        assert asked.called
+        sum((x * torch.randn(x.shape, generator=torch.Generator().manual_seed(1))).sum() for x in values).backward()
+        return [*values, *(x.grad for x in (*inputs, *layer.parameters()))]
+
+    close(values_and_gradients(True), values_and_gradients(False))
+
+
+def gives_the_same_nodes_without_edges(layer):
+    """As the last layer of a net: what it has for e' gets no gradient, and everything else does."""
+    g = odd_graph()
+    h, e = random_inputs(g, edges=True)
+    nodes, none = layer(g, h, e, edges=False)
+    assert none is None and torch.equal(nodes, layer(g, h, e)[0])
+    nodes.square().sum().backward()
+    for_edges = {name for name, _ in layer.named_parameters() if name in ("B", "b") or name.startswith("update_e.")}
+    assert {name for name, p in layer.named_parameters() if p.grad is None} <= for_edges
+    assert all(p.grad is None for name, p in layer.named_parameters() if name.startswith("update_e."))
 
 
 LAWS = [

@@ -31,6 +31,14 @@ def batch_norm(x, norm):
     return (x - x.mean(0)) / torch.sqrt(x.var(0, unbiased=False) + norm.eps) * norm.weight + norm.bias
 
 
+def updated(update, h, h_hat):
+    """Eq. (29) and (73) on one graph of N nodes, as layers/update.py is told."""
+    if update.graph_norm:
+        h_hat = h_hat / N**0.5
+    h_new = update.activation(batch_norm(h_hat, update.norm))
+    return h + h_new if update.residual else h_new
+
+
 def randomised(layer):
     """In float64, with all parameters drawn at random, also those that start at 0 or 1."""
     layer = layer.double()

@@ -5,9 +5,10 @@ import torch
 import torch.nn.functional as F
 from dgl.nn import GATConv
 
+from layers import fused
 from layers.gat_layer import EdgeFeatGATLayer, EdgeReprGATLayer, GATLayer, IsotropicGATLayer
 from tests.layers import laws
-from tests.layers.reference import DIM, DST, SRC, E, N, batch_norm, in_edges, odd_graph, randomised
+from tests.layers.reference import DIM, DST, SRC, N, in_edges, odd_graph, randomised, updated
 
 
 def head(matrix, k, layer):
@@ -21,16 +22,12 @@ def leaky(x, layer):
 
 
 def finish(layer, h, rows):
-    h_hat = torch.stack(rows)
-    if layer.graph_norm:
-        h_hat = h_hat / N**0.5
-    h_new = F.elu(batch_norm(h_hat, layer.norm_h))
-    return h + h_new if layer.residual else h_new
+    return updated(layer.update_h, h, torch.stack(rows))
 
 
 def isotropic_by_loop(layer, h):
     """Eq. (61)."""
-    zero = torch.zeros(layer.K * layer.d, dtype=h.dtype)
+    zero = torch.zeros(len(layer.U.weight), dtype=h.dtype)
     return finish(layer, h, [sum((layer.U.weight @ h[j] for _, j in in_edges(i)), zero) for i in range(N)])
 
 
@@ -71,8 +68,7 @@ def edgerepr_by_loop(layer, h, e):
             score[-1].append(leaky(layer.V[:, k].flatten() @ x, layer))
             heads.append(torch.cat(list(layer.B[:, k]), dim=1) @ x + head(layer.b, k, layer))
         e_hat.append(torch.cat(heads))
-    e_new = F.elu(batch_norm(torch.stack(e_hat), layer.norm_e))
-    return finish(layer, h, attention_rows(layer, h, score)), e + e_new if layer.residual else e_new
+    return finish(layer, h, attention_rows(layer, h, score)), updated(layer.update_e, e, torch.stack(e_hat))
 
 
 KINDS = {
@@ -101,13 +97,24 @@ def layer(request, kind):
     return randomised(kind[0](DIM, **OPTIONS[request.param]))
 
 
-def test_equals_the_loop(layer, kind):
+@pytest.fixture(params=["fused", "plain"])
+def way(request, monkeypatch):
+    if request.param == "plain":
+        monkeypatch.setattr(fused, "suits", lambda x: False)
+
+
+def test_equals_the_loop(layer, kind, way):
     laws.equals_the_loop(layer, kind[1], kind[2])
 
 
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
-def test_laws(layer, kind, law):
+def test_laws(layer, kind, law, way):
     law(layer, kind[2])
+
+
+def test_the_fused_functions_equal_the_formula_beside_them(layer, kind):
+    if kind[1] is not isotropic_by_loop:
+        laws.equals_its_plain_formula(layer, kind[2])
 
 
 @pytest.mark.parametrize("n_heads", [1, 3])
@@ -122,27 +129,9 @@ def test_equals_the_layer_of_dgl(n_heads):
     torch.testing.assert_close(ours(odd_graph(), h), h + theirs(odd_graph(), h).flatten(1), rtol=0, atol=1e-10)
 
 
-def test_the_last_layer_gives_the_same_nodes_and_no_edges():
+def test_the_last_layer_of_a_net():
     torch.manual_seed(0)
-    layer = randomised(EdgeReprGATLayer(DIM, DIM, 2))
-    h, e = torch.randn(N, DIM, dtype=torch.float64), torch.randn(E, DIM, dtype=torch.float64)
-    whole, _ = layer(odd_graph(), h, e)
-    layer.update_edges = False
-    nodes, edges = layer(odd_graph(), h, e)
-    assert torch.equal(nodes, whole) and edges is None
-    nodes.square().sum().backward()
-    for p in (layer.B, layer.b, *layer.norm_e.parameters()):
-        assert torch.equal(p.grad, torch.zeros_like(p))
-    assert all(p.grad.abs().sum() > 0 for p in (layer.U.weight, layer.V, layer.A.weight))
-
-
-def test_dropout_acts_on_nodes_and_edges_in_training_only():
-    torch.manual_seed(0)
-    layer = EdgeReprGATLayer(DIM, DIM, 2, dropout=0.5, batch_norm=False)
-    h, e = torch.ones(N, DIM), torch.ones(E, DIM)
-    assert all((x == 0).any() for x in layer(odd_graph(), h, e))
-    layer.eval()
-    assert not any((x == 0).any() for x in layer(odd_graph(), h, e))
+    laws.gives_the_same_nodes_without_edges(randomised(EdgeReprGATLayer(DIM, DIM, 2)))
 
 
 def test_first_weights_are_those_of_the_program():

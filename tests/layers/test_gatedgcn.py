@@ -4,17 +4,14 @@ import dgl
 import pytest
 import torch
 
+from layers import fused
 from layers.gatedgcn_layer import EdgeFeatGatedGCNLayer, GatedGCNLayer, IsotropicGatedGCNLayer
 from tests.layers import laws
-from tests.layers.reference import DIM, DST, SRC, E, N, batch_norm, in_edges, odd_graph, randomised
+from tests.layers.reference import DIM, DST, SRC, E, N, in_edges, odd_graph, randomised, updated
 
 
 def finish(layer, h, rows):
-    h_hat = torch.stack(rows)
-    if layer.graph_norm:
-        h_hat = h_hat / N**0.5
-    h_new = batch_norm(h_hat, layer.norm_h).clamp(min=0)
-    return h + h_new if layer.residual else h_new
+    return updated(layer.update_h, h, torch.stack(rows))
 
 
 def isotropic_by_loop(layer, h):
@@ -40,8 +37,7 @@ def edgefeat_by_loop(layer, h):
 def gatedgcn_by_loop(layer, h, e):
     """Eq. (24)-(26)."""
     e_hat = [layer.A(h[i]) + layer.B(h[j]) + layer.C(e[edge]) for edge, (j, i) in enumerate(zip(SRC, DST, strict=True))]
-    e_new = batch_norm(torch.stack(e_hat), layer.norm_e).clamp(min=0)
-    return finish(layer, h, gated_rows(layer, h, e_hat)), e + e_new if layer.residual else e_new
+    return finish(layer, h, gated_rows(layer, h, e_hat)), updated(layer.update_e, e, torch.stack(e_hat))
 
 
 KINDS = {
@@ -68,35 +64,29 @@ def layer(request, kind):
     return randomised(kind[0](DIM, **OPTIONS[request.param]))
 
 
-def test_equals_the_loop(layer, kind):
+@pytest.fixture(params=["fused", "plain"])
+def way(request, monkeypatch):
+    if request.param == "plain":
+        monkeypatch.setattr(fused, "suits", lambda x: False)
+
+
+def test_equals_the_loop(layer, kind, way):
     laws.equals_the_loop(layer, kind[1], kind[2])
 
 
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
-def test_laws(layer, kind, law):
+def test_laws(layer, kind, law, way):
     law(layer, kind[2])
 
 
-def test_the_last_layer_gives_the_same_nodes_and_no_edges():
-    torch.manual_seed(0)
-    layer = randomised(GatedGCNLayer(DIM, DIM))
-    h, e = torch.randn(N, DIM, dtype=torch.float64), torch.randn(E, DIM, dtype=torch.float64)
-    whole, _ = layer(odd_graph(), h, e)
-    layer.update_edges = False
-    nodes, edges = layer(odd_graph(), h, e)
-    assert torch.equal(nodes, whole) and edges is None
-    nodes.square().sum().backward()
-    assert all(torch.equal(p.grad, torch.zeros_like(p)) for p in layer.norm_e.parameters())
-    assert all(p.grad.abs().sum() > 0 for name, p in layer.named_parameters() if "norm" not in name)
+def test_the_fused_functions_equal_the_formula_beside_them(layer, kind):
+    if kind[1] is not isotropic_by_loop:
+        laws.equals_its_plain_formula(layer, kind[2])
 
 
-def test_dropout_acts_on_nodes_and_edges_in_training_only():
+def test_the_last_layer_of_a_net():
     torch.manual_seed(0)
-    layer = GatedGCNLayer(DIM, DIM, dropout=0.5, batch_norm=False)
-    h, e = torch.ones(N, DIM), torch.ones(E, DIM)
-    assert all((x == 0).any() for x in layer(odd_graph(), h, e))
-    layer.eval()
-    assert not any((x == 0).any() for x in layer(odd_graph(), h, e))
+    laws.gives_the_same_nodes_without_edges(randomised(GatedGCNLayer(DIM, DIM)))
 
 
 @pytest.mark.skipif(not hasattr(dgl.nn, "GatedGCNConv"), reason="dgl 1.1.3 has no GatedGCNConv; dgl 2.x has")
@@ -105,7 +95,7 @@ def test_equals_the_layer_of_dgl():
     torch.manual_seed(0)
     ours, theirs = randomised(GatedGCNLayer(DIM, DIM)), dgl.nn.GatedGCNConv(DIM, DIM, DIM).double()
     pairs = zip("ABCDE", "UVCBA", strict=True)
-    for their_name, our_name in [*pairs, ("bn_node", "norm_h"), ("bn_edge", "norm_e")]:
-        getattr(theirs, their_name).load_state_dict(getattr(ours, our_name).state_dict())
+    for their_name, our_name in [*pairs, ("bn_node", "update_h.norm"), ("bn_edge", "update_e.norm")]:
+        getattr(theirs, their_name).load_state_dict(ours.get_submodule(our_name).state_dict())
     h, e = torch.randn(N, DIM, dtype=torch.float64), torch.randn(E, DIM, dtype=torch.float64)
     laws.close(ours(odd_graph(), h, e), theirs(odd_graph(), h, e))

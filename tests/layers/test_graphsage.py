@@ -7,7 +7,7 @@ from dgl.nn import SAGEConv
 
 from layers.graphsage_layer import GraphSageEdgeFeatLayer, GraphSageEdgeReprLayer, GraphSageLayer
 from tests.layers import laws
-from tests.layers.reference import DIM, N, batch_norm, in_edges, odd_graph, randomised
+from tests.layers.reference import DIM, N, in_edges, odd_graph, randomised, updated
 
 
 def affine(linear, x):
@@ -47,20 +47,22 @@ def on_the_unit_ball(x):
     return torch.stack([row / row.norm() if row.any() else row for row in x])
 
 
-def updated(layer, h, c):
+def finish(layer, h, c):
     """Of the program, or eq. (29) with (14)-(15) or (68) inside."""
     h_hat = torch.stack([affine(layer.U, torch.cat([h[i], c[i]])) for i in range(N)])
     inner = {"program": lambda x: relu(on_the_unit_ball(x)), "text_15": lambda x: on_the_unit_ball(relu(x))}
-    h_hat = inner.get(layer.form, lambda x: x)(h_hat)
-    if layer.graph_norm:
-        h_hat = h_hat / N**0.5
-    h_new = batch_norm(h_hat, layer.norm)
-    h_new = h_new if layer.form == "program" else relu(h_new)
-    return h + h_new if layer.residual else h_new
+    return end(layer, layer.update_h, h, inner.get(layer.form, lambda x: x)(h_hat))
+
+
+def end(layer, update, x, x_hat):
+    """Eq. (29); that of the program has no ReLU after BN."""
+    seen = update.activation(torch.tensor([-1.0, 2.0])).tolist()
+    assert seen == ([-1, 2] if layer.form == "program" else [0, 2])
+    return updated(update, x, x_hat)
 
 
 def isotropic_by_loop(layer, h):
-    return updated(layer, h, [aggregated(layer, h, i) for i in range(N)])
+    return finish(layer, h, [aggregated(layer, h, i) for i in range(N)])
 
 
 def gated(layer, h, e):
@@ -74,14 +76,13 @@ def joint(layer, h):
 
 
 def edge_feat_by_loop(layer, h):
-    return updated(layer, h, gated(layer, h, joint(layer, h)))
+    return finish(layer, h, gated(layer, h, joint(layer, h)))
 
 
 def edge_repr_by_loop(layer, h, e):
     e_hat = joint(layer, h) + torch.stack([affine(layer.B, x) for x in e])
-    program = layer.form == "program"
-    e_new = batch_norm(relu(e_hat), layer.norm_e) if program else relu(batch_norm(e_hat, layer.norm_e))
-    return updated(layer, h, gated(layer, h, e_hat)), e + e_new if layer.residual else e_new
+    e_inside = relu(e_hat) if layer.form == "program" else e_hat
+    return finish(layer, h, gated(layer, h, e_hat)), end(layer, layer.update_e, e, e_inside)
 
 
 PLAIN = {"batch_norm": False, "residual": False}
@@ -154,6 +155,11 @@ def test_the_lstm_reads_many_nodes_of_many_degrees():
     laws.close([layer.aggregate(g, h)], [expected])
 
 
+def test_the_last_layer_of_a_net():
+    torch.manual_seed(0)
+    laws.gives_the_same_nodes_without_edges(randomised(GraphSageEdgeReprLayer(DIM, DIM)))
+
+
 def test_a_vector_of_zeros_stays_zero_on_the_unit_ball():
     layer = GraphSageLayer(DIM, DIM, form="text_15", **PLAIN)
     torch.nn.init.constant_(layer.U.bias, -100.0)
@@ -161,7 +167,7 @@ def test_a_vector_of_zeros_stays_zero_on_the_unit_ball():
 
 
 def test_unknown_aggregators_and_forms_are_refused():
-    with pytest.raises(ValueError, match="sage_aggregator='avg': expected one of mean, maxpool, lstm"):
+    with pytest.raises(ValueError, match="aggregator='avg': expected one of mean, maxpool, lstm"):
         GraphSageLayer(2, 2, "avg")
     with pytest.raises(ValueError, match="form='text': expected one of program, text_15, text_68"):
         GraphSageLayer(2, 2, form="text")

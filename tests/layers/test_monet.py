@@ -4,9 +4,10 @@ import pytest
 import torch
 from dgl.nn import GMMConv
 
+from layers import fused
 from layers.monet_layer import MoNetLayer, degree_coordinates
 from tests.layers import laws
-from tests.layers.reference import DIM, DST, SRC, N, batch_norm, in_edges, odd_graph, randomised
+from tests.layers.reference import DIM, DST, SRC, N, in_edges, odd_graph, randomised, updated
 
 
 def root_of_degree(layer, i):
@@ -27,11 +28,7 @@ def monet_by_loop(layer, h):
                 offset = torch.tanh(layer.A.weight @ coordinates + layer.A.bias) - layer.mu[k]
                 h_hat = h_hat + torch.exp(-0.5 * offset @ inverse_sigma @ offset) * (U_k @ h[j])
         rows.append(h_hat)
-    h_hat = torch.stack(rows)
-    if layer.graph_norm:
-        h_hat = h_hat / N**0.5
-    h_new = batch_norm(h_hat, layer.norm).clamp(min=0)
-    h_new = h + h_new if layer.residual else h_new
+    h_new = updated(layer.update_h, h, torch.stack(rows))
     return h_new + layer.U.bias if layer.form == "program" else h_new
 
 
@@ -51,13 +48,23 @@ def layer(request):
     return randomised(CASES[request.param]())
 
 
-def test_equals_the_loop(layer):
+@pytest.fixture(params=["fused", "plain"])
+def way(request, monkeypatch):
+    if request.param == "plain":
+        monkeypatch.setattr(fused, "suits", lambda x: False)
+
+
+def test_equals_the_loop(layer, way):
     laws.equals_the_loop(layer, monet_by_loop)
 
 
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
-def test_laws(layer, law):
+def test_laws(layer, law, way):
     law(layer)
+
+
+def test_the_fused_sum_equals_the_formula_beside_it(layer):
+    laws.equals_its_plain_formula(layer)
 
 
 def test_coordinates_by_hand_are_finite_and_the_end_of_an_edge_comes_first():

@@ -330,7 +330,7 @@ def test_dropgnn_without_drops_is_gin():
     for layer, out in zip(net.layers, net.out[1:], strict=True):
         gin = GINLayer(x.shape[1], 16, learn_eps=False, residual=False).double().eval()
         gin.V[0], gin.norm_V[0], _, gin.U = layer.mlp
-        gin.norm = layer.norm
+        gin.update_h.norm = layer.norm
         x = gin(g, x)
         y = y + out(pool_nodes(g, x, "sum"))
     torch.testing.assert_close(net.embed(s, torch.zeros(s.N, 100, dtype=torch.bool)), y)

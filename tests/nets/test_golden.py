@@ -4,6 +4,7 @@ skipped, and tests/layers/test_program.py has some numbers of its own.
 """
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,7 +57,13 @@ def today(old):
 
 
 def renamed(parameters):
-    return {name.replace("embedding.pos_enc.", "embedding.encodings.0."): value for name, value in parameters.items()}
+    """Parameters of then under the names of today."""
+    return {_renamed(name): value for name, value in parameters.items()}
+
+
+def _renamed(name):
+    name = name.replace("embedding.pos_enc.", "embedding.encodings.0.").replace(".norm_e.", ".update_e.norm.")
+    return re.sub(r"^(layers\.\d+)\.(norm_h|norm)\.", r"\1.update_h.norm.", name)
 
 
 def build(golden):
@@ -85,7 +92,8 @@ def scores_and_gradients(net, golden, mode):
     pairs = [tuple(golden["pairs"])] if golden["dataset"] == "COLLAB" else []
     y = net(graph_of(golden), *pairs)
     (y * golden["w"]).sum().backward()
-    return y.detach(), {name: p.grad.clone() for name, p in net.named_parameters()}
+    gradients = {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in net.named_parameters()}
+    return y.detach(), gradients
 
 
 def close(seen, expected, largest):

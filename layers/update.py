@@ -1,0 +1,47 @@
+"""The end that the layers of B.1 share, eq. (29): normalisation, activation, residual connection, dropout."""
+
+import torch.nn.functional as F
+from torch import nn
+
+from layers.graph_norm import graph_size_norm
+
+
+class Update(nn.Module):
+    r"""What a layer does with its aggregate ĥ, eq. (29); then dropout.
+
+        h' = h + σ(BN(ĥ))
+
+    Shapes: h (N, in_dim), ĥ (N, out_dim) -> h' (N, out_dim). There is no residual connection where in_dim != out_dim. With
+    graph_norm ĥ is first divided by the root of the size of its graph, eq. (73).
+
+        >>> g = dgl.graph(([0, 1], [1, 2]))
+        >>> h = Update(8, 8)(g, torch.ones(3, 8), torch.randn(3, 8))
+    """
+
+    def __init__(
+        self, in_dim, out_dim, dropout=0.0, batch_norm=True, residual=True, graph_norm=False, activation=F.relu
+    ):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(out_dim) if batch_norm else nn.Identity()
+        self.residual = residual and in_dim == out_dim
+        self.graph_norm, self.activation = graph_norm, activation
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, g, h, h_hat):
+        if self.graph_norm:
+            h_hat = graph_size_norm(g, h_hat)
+        h_new = self.activation(self.norm(h_hat))
+        return self.dropout(h + h_new if self.residual else h_new)
+
+
+class EdgeUpdate(Update):
+    r"""The same for the edges, e' = e + σ(BN(ê)). Eq. (73) is of nodes: graph_norm changes nothing here.
+
+    Shapes: e (E, in_dim), ê (E, out_dim) -> e' (E, out_dim).
+
+        >>> g = dgl.graph(([0, 1], [1, 2]))
+        >>> e = EdgeUpdate(8, 8)(g, torch.ones(2, 8), torch.randn(2, 8))
+    """
+
+    def __init__(self, in_dim, out_dim, graph_norm=False, **options):
+        super().__init__(in_dim, out_dim, **options)
