@@ -10,8 +10,9 @@ CSL-published has the copies and the folds that were published, CSL has its own.
 import numpy as np
 
 from data.dataset import Declared, GraphDataset
-from data.download import RawFile, find, read_npz, reading
+from data.download import RawFile, find, reading
 from data.errors import DataError, StoreError
+from data.readers.unpack import read_npz
 from data.splits import PARTS, read_folds, stratified_folds
 from data.store import Field, PackedWriter
 

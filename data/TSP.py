@@ -11,8 +11,6 @@ import itertools
 import os
 import shutil
 import sys
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from data.draw import draw_tour
 from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
+from data.readers.unpack import read_npz
 from data.solvers.tsp_solvers import ELKAI, LK_VERSION, SCALE, SOLVERS, check_tour, distances
 from data.splits import PARTS, consecutive
 from data.store import Field, PackedWriter
@@ -35,7 +34,7 @@ FIELDS = [
     Field("edge", "feat", "float32", (1,)),
     Field("edge", "label", "uint8", n_types=2),
 ]
-DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, DataError)  # of a file of tours
+DAMAGE = (OSError, ValueError, DataError)  # of a file of tours
 
 
 def instance(parameters, part, i):
@@ -92,8 +91,7 @@ class FoundTours:
     def read(self, c):
         """The tours of a chunk, or None if they are not there. A damaged file is not there; zip files have checksums."""
         try:
-            with open(self.path(c), "rb") as raw, np.load(raw) as file:
-                tours = [file[str(k)] for k in range(len(self.chunks[c]))]
+            tours = list(read_npz(self.path(c), *map(str, range(len(self.chunks[c])))).values())
             for (part, i), tour in zip(self.chunks[c], tours, strict=True):
                 check_tour(tour, len(instance(self.parameters, part, i)), self.path(c))
         except FileNotFoundError:

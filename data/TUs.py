@@ -5,9 +5,8 @@ numbered from 1), `NAME_graph_indicator.txt` with the graph of each node, `NAME_
 `NAME_node_attributes.txt` and `NAME_node_labels.txt`. Node features are the attributes, else the labels one-hot, else a 1.
 """
 
-import io
+import contextlib
 import re
-import zipfile
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ import numpy as np
 from data.dataset import Declared, GraphDataset, numbers
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
+from data.readers.unpack import TABLE, Zip, lines, open_file, read_table
 from data.splits import PARTS, read_folds, read_nested_folds, stratified_folds
 from data.store import Field, PackedWriter
 
@@ -135,30 +135,28 @@ class TextFiles:
     def read(self, kind, dtype, columns=None, optional=False):
         """The numbers of NAME_kind.txt, (lines, columns); None if the file need not be there and is not."""
         file = f"{self.name}_{kind}.txt"
-        text = self._text(file)
-        if text is None:
-            if optional:
-                return None
-            raise DataError(f"{self.path}: {file} is missing: it is not the dataset {self.name} in TU format")
-        if not text.strip():
-            raise DataError(f"{self.path}, {file}: the file is empty")
-        with reading(f"{self.path}, {file}"):
-            numbers = np.loadtxt(io.StringIO(text), dtype=dtype, delimiter=",", ndmin=2)
+        with contextlib.ExitStack() as stack:
+            stream = self._open(file, stack)
+            if stream is None:
+                if optional:
+                    return None
+                raise DataError(f"{self.path}: {file} is missing: it is not the dataset {self.name} in TU format")
+            numbers = read_table(stream, f"{self.path}, {file}", dtype)
         if columns is not None and numbers.shape[1] != columns:
             raise DataError(f"{self.path}, {file}: {numbers.shape[1]} numbers per line, expected {columns}")
         if not np.isfinite(numbers).all():
             raise DataError(f"{self.path}, {file}: it holds NaN or infinite values")
         return numbers
 
-    def _text(self, file):
+    def _open(self, file, stack):
+        """The stream of a file, closed with the stack; None if it is not there."""
         if self.path.is_dir():
             path = self.path / file
-            with reading(path):
-                return path.read_text() if path.exists() else None
-        with reading(self.path), zipfile.ZipFile(self.path) as archive:
-            # some archives have a doubled slash in their names
-            names = [name for name in archive.namelist() if name.rsplit("/", 1)[-1] == file]
-            return archive.read(names[0]).decode() if names else None
+            return stack.enter_context(open_file(path, TABLE)) if path.exists() else None
+        archive = stack.enter_context(Zip(self.path))
+        # some archives have a doubled slash in their names
+        names = [name for name in archive.sizes if name.rsplit("/", 1)[-1] == file]
+        return stack.enter_context(archive.open(names[0], TABLE)) if names else None
 
 
 class NeighbourLists:
@@ -167,9 +165,9 @@ class NeighbourLists:
 
     def __init__(self, path):
         self.path = Path(path)
-        with reading(self.path), zipfile.ZipFile(self.path) as archive:
-            text = archive.read(archive.namelist()[0]).decode()
-            self.columns = self._columns(np.array(text.split(), dtype=np.int64))
+        with reading(self.path), Zip(self.path) as archive, archive.open(next(iter(archive.sizes), ""), TABLE) as file:
+            words = (int(word) for line in lines(file, self.path) for word in line.split())
+            self.columns = self._columns(np.fromiter(words, np.int64))
 
     def _columns(self, numbers):
         at, first = 1, 0

@@ -10,7 +10,6 @@ import hashlib
 import http.client
 import json
 import os
-import pickle
 import time
 import urllib.error
 import urllib.request
@@ -19,7 +18,6 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
@@ -32,7 +30,7 @@ ATTEMPTS = 4  # at each address; what was received stays
 PAUSE = 1.0  # seconds before the second attempt, twice as long before each further one
 # what the readers of archives, arrays, pickles and text raise when the content is not what it should be
 UNREADABLE = (
-    ValueError, TypeError, LookupError, EOFError, OSError, zipfile.BadZipFile, zlib.error, pickle.UnpicklingError,
+    ValueError, TypeError, LookupError, EOFError, OSError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -100,12 +98,6 @@ def reading(path):
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
         raise DataError(f"{path}: {error or type(error).__name__}: the file is damaged or of another format") from error
-
-
-def read_npz(path, *keys):
-    """The arrays of these names of an .npz file, by name."""
-    with reading(path), open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return {key: arrays[key] for key in keys}
 
 
 def download(file, raw_dir):

@@ -9,18 +9,17 @@ AQSOL               solubility in water of 9,823 compounds, published; AQSOL-reb
                     molecules in another order
 """
 
-import gzip
-import zipfile
 from functools import partial
 
 import numpy as np
 
 from data.dataset import Declared, GraphDataset, categories
-from data.download import RawFile, find, present, read_npz, reading
+from data.download import RawFile, find, present, reading
 from data.draw import draw_molecule
 from data.errors import DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.smiles import constrained_solubility, log_p_and_sa, read_molecule
+from data.readers.unpack import Zip, lines, open_file, read_npz
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS
 from data.store import Field, PackedWriter
@@ -30,6 +29,7 @@ ZINC_ATOMS = [
     "N H1 -", "O +", "S +", "P H1", "P H2", "C H2 -", "P +", "S H1 +", "C H1 -", "P H1 +",
 ]  # fmt: skip
 ZINC_BONDS = ["NONE", "SINGLE", "DOUBLE", "TRIPLE"]
+MOST_BYTES = 16 << 30  # that the published archive of all molecules may unpack to
 INDEX_URL = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data/molecules/{}.index"
 INDEX_FILES = tuple(
     RawFile(f"splits/benchmarking-gnns/molecules/{part}.index", (INDEX_URL.format(part),)) for part in PARTS
@@ -151,8 +151,7 @@ class PublishedZINC(Molecules):
     def molecules(self):
         archive = find(self.raw_files[0], self.config)
         for part, index in zip(PARTS, self.raw_files[1:], strict=True):
-            with reading(archive), zipfile.ZipFile(archive) as files, files.open(f"molecules/{part}.pickle") as file:
-                molecules = load_pickle(file)
+            molecules = read_pickle(archive, f"/molecules/{part}.pickle")
             for i in read_index(find(index, self.config), len(molecules)) if self.subset else range(len(molecules)):
                 with reading(f"{archive}, {part}, molecule {i}"):
                     keys = ("atom_type", "bond_type", "logP_SA_cycle_normalized")
@@ -160,6 +159,19 @@ class PublishedZINC(Molecules):
                     src, dst = np.nonzero(bonds)
                     target = target.reshape(())
                 yield part, atoms, src, dst, bonds[src, dst], target
+
+
+def read_pickle(path, ending):
+    """The list in the pickle whose name in the zip file ends so."""
+    with Zip(path) as archive:
+        names = [name for name in archive.sizes if f"/{name}".endswith(ending)]
+        if len(names) != 1:
+            raise DataError(f"{path}: {len(names)} files *{ending}, expected 1: it is another archive")
+        with reading(f"{path}, {names[0]}"), archive.open(names[0], MOST_BYTES) as file:
+            content = load_pickle(file, MOST_BYTES)
+    if not isinstance(content, list | tuple):
+        raise DataError(f"{path}, {names[0]}: {type(content).__name__}: expected a list of molecules")
+    return content
 
 
 def read_index(path, n):
@@ -256,9 +268,8 @@ class RebuiltZINC(ArrayMolecules):
 
 def read_smiles(path):
     """The SMILES of a list, plain or gzip."""
-    with reading(path):
-        content = path.read_bytes()
-        return (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode().split()
+    with reading(path), open_file(path) as file:
+        return [word for line in lines(file, path) for word in line.split()]
 
 
 class AQSOL(Molecules):
@@ -273,11 +284,7 @@ class AQSOL(Molecules):
     def molecules(self):
         archive = find(self.raw_files[0], self.config)
         for part in PARTS:
-            with reading(archive), zipfile.ZipFile(archive) as files:
-                name = next((n for n in files.namelist() if n.endswith(f"/{part}.pickle")), f"{part}.pickle")
-                with files.open(name) as file:
-                    molecules = load_pickle(file)
-            for i, molecule in enumerate(molecules):
+            for i, molecule in enumerate(read_pickle(archive, f"/{part}.pickle")):
                 with reading(f"{archive}, {part}, molecule {i}"):
                     atoms, bonds, (src, dst), target = molecule
                 if len(src):

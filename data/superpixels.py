@@ -5,13 +5,11 @@ place of its centre (row, column), all in [0, 1]. Every node sends an edge to ea
 nearness W of eq. (9). Most nets are expected near 100 % on MNIST; CIFAR10 is harder.
 """
 
-import gzip
 import hashlib
 import importlib.metadata
 import io
 import json
-import tarfile
-import zlib
+import math
 from functools import cache, partial
 
 import numpy as np
@@ -22,10 +20,12 @@ from data.draw import draw_over_image, draw_superpixels
 from data.errors import REMEDY, DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.published import published_file, published_parts
+from data.readers.unpack import open_file, read_png, read_tar
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS, consecutive
 from data.store import Field, PackedWriter
 
+LARGEST_BATCH = 1 << 26  # bytes of a batch of CIFAR10, which has 31 million
 BUILT_AGAIN = "delete the folder, it is built again"
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -125,26 +125,24 @@ def superpixel_graph(image, max_nodes, n_segments, compactness, k):
 
 def read_idx(path, shape, sha256=None):
     """The array of bytes in an idx file (plain or gzip), which must have this shape; sha256 is that of the plain content."""
-    content = path.read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: damaged gzip file ({error}): {REMEDY}") from error
-    n_dims, start = len(shape), 4 + 4 * len(shape)
-    if content[:4] != bytes([0, 0, 8, n_dims]):  # 8: unsigned bytes
+    n_dims, n_values = len(shape), math.prod(shape)
+    with open_file(path) as file:
+        header = file.read(4 + 4 * n_dims)
+        content = file.read(n_values + 1)  # one more than there should be
+    if header[:4] != bytes([0, 0, 8, n_dims]):  # 8: unsigned bytes
         raise DataError(
-            f"{path}: begins with {content[:4].hex()}, expected {bytes([0, 0, 8, n_dims]).hex()}: "
+            f"{path}: begins with {header[:4].hex()}, expected {bytes([0, 0, 8, n_dims]).hex()}: "
             f"not an idx file of bytes in {n_dims} dimensions: {REMEDY}"
         )
-    found = tuple(np.frombuffer(content[4:start], ">u4").tolist()) if len(content) >= start else "cut off"
+    found = tuple(np.frombuffer(header[4:], ">u4").tolist()) if len(header) == 4 + 4 * n_dims else "cut off"
     if found != tuple(shape):
         raise DataError(f"{path}: shape {found}, expected {tuple(shape)}: {REMEDY}")
-    if len(content) - start != np.prod(shape):
-        raise DataError(f"{path}: {len(content) - start} values, expected {np.prod(shape)}: {REMEDY}")
-    if sha256 is not None and (seen := hashlib.sha256(content).hexdigest()) != sha256:
+    if len(content) != n_values:
+        seen = len(content) if len(content) < n_values else "more"
+        raise DataError(f"{path}: {seen} values, expected {n_values}: {REMEDY}")
+    if sha256 is not None and (seen := hashlib.sha256(header + content).hexdigest()) != sha256:
         raise DataError(f"{path}: SHA-256 of the content is {seen}, expected {sha256}: not this dataset: {REMEDY}")
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 def read_cifar_batch(content, where, n_images, md5=None):
@@ -152,11 +150,9 @@ def read_cifar_batch(content, where, n_images, md5=None):
     if md5 is not None and (seen := hashlib.md5(content, usedforsecurity=False).hexdigest()) != md5:
         raise DataError(f"{where}: MD5 is {seen}, expected {md5}: {REMEDY}")
     try:
-        batch = load_pickle(io.BytesIO(content), encoding="bytes")
-        batch = {key.decode() if isinstance(key, bytes) else key: value for key, value in batch.items()}
+        batch = load_pickle(io.BytesIO(content), limit=4 * LARGEST_BATCH)
         data, labels = batch["data"], np.array(batch["labels"])
-    # a damaged pickle can raise nearly anything, but only while it is read
-    except Exception as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise DataError(f"{where}: no batch of CIFAR10 ({type(error).__name__}: {error}): {REMEDY}") from error
     if getattr(data, "shape", None) != (n_images, 3 * 32 * 32) or data.dtype != np.uint8 or len(labels) != n_images:
         found = f"data {getattr(data, 'shape', type(data).__name__)}, {labels.size} labels"
@@ -367,21 +363,15 @@ class CIFAR10(Superpixels):
             for name in self.contents:
                 if not (path.parent / name).is_file():
                     raise DataError(f"{path.parent / name}: not found: unpack all of cifar-10-python.tar.gz")
-                yield name, (path.parent / name).read_bytes()
+                with open_file(path.parent / name, LARGEST_BATCH) as file:
+                    yield name, file.read()
             return
-        try:
-            with tarfile.open(path, "r:gz") as archive:
-                # read, not extracted: nothing in the archive can write to the disk
-                files = {m.name: archive.extractfile(m).read() for m in archive if m.isfile() and self.wanted(m.name)}
-        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: damaged archive ({error}): {REMEDY}") from error
+        names = [f"{self.folder}/{name}" for name in self.contents]
+        files = read_tar(path, names, limit=len(names) * LARGEST_BATCH)
         for name in self.contents:
             if f"{self.folder}/{name}" not in files:
                 raise DataError(f"{path}: {self.folder}/{name} is not in the archive: {REMEDY}")
             yield name, files[f"{self.folder}/{name}"]
-
-    def wanted(self, member):
-        return member.removeprefix(f"{self.folder}/") in self.contents
 
     def read_sheets(self, folder):
         """All images and labels of a folder of PNG sheets, data_batch_1.png and so on, with train_lables.json and test_lables.json.
@@ -448,13 +438,7 @@ def read_json_labels(path, n):
 
 def read_sheet(path):
     """Images (n, 32, 32, 3) of a PNG whose every row is one image, row by row."""
-    from PIL import Image  # scikit-image needs it too
-
-    try:
-        with Image.open(path, formats=["PNG"]) as sheet:
-            pixels = np.asarray(sheet.convert("RGB"))
-    except (OSError, SyntaxError) as error:  # Pillow reports a damaged PNG as either
-        raise DataError(f"{path}: cannot be read as PNG ({error}): {REMEDY}") from error
+    pixels = read_png(path, most_pixels=10_000 * 32 * 32)
     if pixels.shape[1:] != (32 * 32, 3):
         raise DataError(f"{path}: {pixels.shape[1]} pixels in a row, expected 1024, one image of 32 x 32: {REMEDY}")
     return pixels.reshape(-1, 32, 32, 3)

@@ -4,19 +4,20 @@ The benchmark's own MNIST, CIFAR10, PATTERN, CLUSTER and TSP graphs can be had i
 is loaded without running any code of it, and every graph is checked before it is handed out.
 """
 
-import pickle
+import contextlib
 import shutil
 import tempfile
 import zipfile
-import zlib
 
 import numpy as np
-import torch
 
 from data.download import RawFile
 from data.errors import REMEDY, DataError
+from data.readers.unpack import Zip, damage
+from data.readers.unpickle import UnpickleError, load_torch
 from data.splits import PARTS
 
+MOST_BYTES = 16 << 30  # that a file may unpack to; the largest is that of TSP, of about 2 GB
 LEVELS = ("graph", "node", "edge")
 
 
@@ -51,31 +52,30 @@ def published_parts(path, *, node_dim, label, edge_dim=0, with_pos=False):
 
 
 def _load(path):
-    # weights_only: nothing but tensors and plain containers is loaded, so a file cannot run code
-    problems = (RuntimeError, ValueError, EOFError, OSError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error)
     try:
-        with tempfile.TemporaryFile() as file:
-            _unpack(path, file)
-            file.seek(0)
-            return torch.load(file, map_location="cpu", weights_only=True)
-    except problems as error:
-        raise DataError(
-            f"{path}: cannot be read as a torch file of tensors ({str(error).splitlines()[0]}): {REMEDY}"
-        ) from error
+        with _torch_file(path) as file:
+            return load_torch(file, path, MOST_BYTES)
+    except UnpickleError as error:
+        raise DataError(f"{path}: cannot be read as a torch file of tensors ({error}): {REMEDY}") from error
 
 
-def _unpack(path, file):
-    """The torch file, itself or out of a zip, into `file`. (A torch file is a zip too, but holds no .pt.)"""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".pt")]
+@contextlib.contextmanager
+def _torch_file(path):
+    """The torch file, itself or unpacked from a zip. (A torch file is a zip too, but holds no .pt.)"""
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb"))
+        with damage(path):
+            is_zip = zipfile.is_zipfile(path)
+        if is_zip:
+            archive = stack.enter_context(Zip(path))
+            members = [name for name in archive.sizes if name.endswith(".pt")]
             if len(members) > 1:
                 raise DataError(f"{path}: holds {', '.join(members)}: expected one .pt file: {REMEDY}")
             if members:
-                with archive.open(members[0]) as member:
-                    return shutil.copyfileobj(member, file)
-    with open(path, "rb") as plain:
-        return shutil.copyfileobj(plain, file)
+                file = stack.enter_context(tempfile.TemporaryFile())
+                shutil.copyfileobj(stack.enter_context(archive.open(members[0], MOST_BYTES)), file)
+                file.seek(0)
+        yield file
 
 
 def _checked(graphs, where, node_dim, label, edge_dim, with_pos):
@@ -105,10 +105,10 @@ def _checked(graphs, where, node_dim, label, edge_dim, with_pos):
 
 def _numbers(graph, key, at):
     """The tensor of that key as an array of finite numbers."""
-    if not isinstance(graph.get(key), torch.Tensor):
+    if not isinstance(graph.get(key), np.ndarray):
         found = type(graph[key]).__name__ if key in graph else f"only {', '.join(map(str, graph)) or 'nothing'}"
         raise DataError(f"{at}: {key} is missing, or no tensor (found {found}): {REMEDY}")
-    values = graph[key].numpy()
+    values = graph[key]
     if values.dtype.kind not in "biuf":
         raise DataError(f"{at}, {key}: values of type {values.dtype}: expected numbers: {REMEDY}")
     if not np.isfinite(values).all():

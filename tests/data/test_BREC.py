@@ -97,7 +97,7 @@ def test_a_limit_gives_the_first_pairs_of_every_part(small):
         (np.zeros(120), "array of float64"),
         (np.array(["Bw", "B@"] + ["Bw"] * 118), "pair 0: 'B@': bits after the last of 3 pairs"),
         (np.array(["Bw"] * 119 + [""]), "pair 59: '': no character"),
-        (np.array(["Bw"] * 120, dtype=object), "Object arrays cannot be loaded"),
+        (np.array(["Bw"] * 120, dtype=object), "not an array of numbers or texts"),
     ],
 )
 def test_wrong_files_are_named_and_leave_no_store(small, tmp_path, array, message):

@@ -146,13 +146,15 @@ def test_an_unpacked_folder_is_the_same_data(tmp_path):
         assert np.array_equal(zipped.store.column(key), unpacked.store.column(key)), key
 
 
-@pytest.mark.parametrize("form", ["legacy", "zip", "numpy 1", "tensors"])
+@pytest.mark.parametrize("form", ["legacy", "zip", "other numpy", "tensors"])
 def test_every_form_of_saved_arrays_is_read(form, tmp_path):
     files = collab_lookalike.members(**SMALL, legacy=form != "zip")
     for name in [name for name in files if name.endswith(".pt")]:
-        if form == "numpy 1":  # numpy 2 has renamed the module of its reconstruct function
-            assert b"numpy._core.multiarray" in files[name]
-            files[name] = files[name].replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+        if form == "other numpy":  # numpy 2 has renamed the module of its reconstruct function
+            modules = (b"numpy._core.multiarray", b"numpy.core.multiarray")
+            here, other = modules if modules[0] in files[name] else modules[::-1]
+            assert here in files[name]
+            files[name] = files[name].replace(here, other)
         if form == "tensors":
             arrays = torch.load(io.BytesIO(files[name]), weights_only=False)
             files[name] = collab_lookalike.saved({key: torch.from_numpy(x) for key, x in arrays.items()})
@@ -347,7 +349,7 @@ class Harmful:
         (arrays("valid", lambda a: a | {"edge": np.array(7)}), r"valid.pt, edge: shape \(\)"),
         (arrays("test", lambda a: {"edge": a["edge"]}), r"test.pt: holds \['edge'\]: expected a dictionary with"),
         (arrays("test", lambda a: [1]), r"test.pt: holds list"),
-        (arrays("test", lambda a: a | {"x": Harmful()}), r"test.pt: damaged, or .* \(it names _pytest"),
+        (arrays("test", lambda a: a | {"x": Harmful()}), r"test.pt: damaged, or .* \(it holds _pytest"),
         (arrays("train", at("year", 1999)), r"edge \(\d+, \d+\) of \d+ is in one of them only"),
         (arrays("train", at("edge", 0)), r"edge \(\d+, \d+\) of \d+ is in one of them only"),
         (arrays("train", lambda a: {k: np.concatenate([x, x[:1]]) for k, x in a.items()}), r"listed more often"),
@@ -369,7 +371,7 @@ def test_not_a_zip_an_empty_one_and_a_cut_one(tmp_path):
     whole = path.read_bytes()
     for content, message in (
         (b"hello", "not a zip file"),
-        (whole[: len(whole) // 2], "not a zip file, or not all of it"),
+        (whole[: len(whole) // 2], "damaged or cut short .File is not a zip file"),
         (b"", "the file is empty"),
         (whole.replace(b"node-feat", b"mode-feat"), "node-feat.csv.gz: missing"),
     ):

@@ -138,7 +138,7 @@ BAD = {
     "node": ({"num_nodes": np.full(10, 40)}, "node 40: expected 0 to 39"),
     "label": ({"y": np.arange(1, 11)}, "10: expected 0 to 9"),
     "pointers": ({"edge_ptr": np.arange(10) * 205}, "10 labels, 10 pointers, 10 sizes"),
-    "pickle": ({"y": np.array([{}] * 10)}, "allow_pickle"),
+    "pickle": ({"y": np.array([{}] * 10)}, "y: not an array of numbers"),
     "wrong number": ({}, r"graphs, nodes, edges are \(10, 410, 1640\), not those of CSL"),
 }
 

@@ -96,7 +96,7 @@ def test_features_without_attributes(tmp_path):
 
 BAD = {
     "missing file": ({"graph_labels": None}, "graph_labels.txt is missing"),
-    "empty file": ({"A": ""}, "A.txt: the file is empty"),
+    "empty file": ({"A": ""}, "A.txt: not a table of int64 numbers .no data"),
     "node 0": ({"A": "0, 1\n"}, "node 0: expected 1 to 8"),
     "node 9": ({"A": "1, 9\n"}, "node 9: expected 1 to 8"),
     "two graphs": ({"A": "1, 4\n"}, "edge 1, 4 joins two graphs"),

@@ -376,10 +376,10 @@ def test_idx_files_may_be_plain_or_in_torchvisions_folder(tmp_path, idx_folder):
             "begins with 00000801, expected 00000803",
         ),
         ("train-images-idx3", lambda b: gzip.compress(b"\0\0\x0d\x03" + b[4:]), "begins with 00000d03"),
-        ("train-images-idx3", lambda b: gzip.compress(b)[:-30], "damaged gzip file"),
-        ("train-images-idx3", lambda b: gzip.compress(b)[:200] + b"x" + gzip.compress(b)[201:], "damaged gzip file"),
+        ("train-images-idx3", lambda b: gzip.compress(b)[:-30], "damaged or cut short"),
+        ("train-images-idx3", lambda b: gzip.compress(b)[:200] + b"x" + gzip.compress(b)[201:], "damaged or cut short"),
         ("train-images-idx3", lambda b: gzip.compress(b[:-1]), "9407 values, expected 9408"),
-        ("train-images-idx3", lambda b: gzip.compress(b + b"\0"), "9409 values, expected 9408"),
+        ("train-images-idx3", lambda b: gzip.compress(b + b"\0"), "more values, expected 9408"),
         ("train-images-idx3", lambda b: b[:9], "shape cut off, expected"),
         ("train-images-idx3", lambda b: b"no images", "begins with 6e6f2069"),
         ("train-images-idx3", lambda b: b"", "file is empty"),
@@ -588,7 +588,7 @@ def wrong_batches():
     return {
         "code": (pickle.dumps(Harmful()), "it holds builtins.print"),
         "inner code": (pickle.dumps(good | {"labels": Harmful()}), "it holds builtins.print"),
-        "objects": (pickle.dumps(good | {"data": objects}), "expected 2 images"),
+        "objects": (pickle.dumps(good | {"data": objects}), "array of type O8, expected one of numbers"),
         "cut": (pickled(good)[:-50], "no batch of CIFAR10"),
         "text": (b"no pickle", "no batch of CIFAR10"),
         "list": (pickled([1, 2]), "no batch of CIFAR10"),
@@ -619,10 +619,10 @@ def test_a_wrong_archive_of_cifar10_is_refused(tmp_path, archive, cifar_files):
     with pytest.raises(DataError, match=r"SHA-256 is .*, expected 6d958be0"):
         CIFAR10(config_of(tmp_path))
     archive.write_bytes(archive.read_bytes()[:-100])
-    with pytest.raises(DataError, match="damaged archive"):
+    with pytest.raises(DataError, match="damaged or cut short"):
         SmallCIFAR10(config_of(tmp_path))
     archive.write_bytes(b"no archive")
-    with pytest.raises(DataError, match="damaged archive"):
+    with pytest.raises(DataError, match="damaged or cut short"):
         SmallCIFAR10(config_of(tmp_path))
     write_archive(archive, {name: content for name, content in cifar_files.items() if name != "test_batch"})
     with pytest.raises(DataError, match="cifar-10-batches-py/test_batch is not in the archive"):

@@ -103,7 +103,7 @@ def test_a_wrong_graph_is_refused(tmp_path, change, message):
         ({"train": []}, "dict: expected a list"),
         ([[graph()], [], [graph()]], "val: an empty list"),
         ([[graph()], 7, [graph()]], "val: int"),
-        ([[torch.zeros(3)]] * 3, "graph 0: Tensor: expected a dictionary"),
+        ([[torch.zeros(3)]] * 3, "graph 0: ndarray: expected a dictionary"),
     ],
 )
 def test_a_wrong_list_is_refused(tmp_path, content, message):
@@ -127,7 +127,7 @@ def test_a_damaged_or_harmful_file_is_refused_and_runs_nothing(tmp_path, capsys)
         archive.write(whole, "a.pt")
         archive.write(whole, "b.pt")
     for name in ("cut.pt", "text.pt", "harmful.pt", "cut.zip"):
-        with pytest.raises(DataError, match=f"{name}: cannot be read as a torch file"):
+        with pytest.raises(DataError, match=f"{name}: (cannot be read as a torch file|damaged or cut short)"):
             read(tmp_path / name)
     with pytest.raises(DataError, match=r"holds a.pt, b.pt: expected one"):
         read(tmp_path / "two.zip")
