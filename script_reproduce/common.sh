@@ -1,24 +1,17 @@
-# Sourced by every script of this folder. A script lists its rows and ends with `run_table NAME`:
+# Sourced by every script of the folders beside it. A script ends with `run_table PAPER/TABLE "$@"`: the runs of the table file
+# configs/PAPER/TABLE.json, or of the rows that the arguments name, then the table, paper beside ours.
 #
-#   seeds 41 95      the seeds of the rows that follow
-#   row NAME         one row of the paper's table: a file of configs/ (python -m train.rows lists them all)
-#
-# JOBS=n       runs at once on the CPU (1); with GPUs one run a GPU
+# JOBS=n       runs at once on the CPU (1); with GPUs one run per GPU
+# SEEDS=n      only the first n seeds of each row
 # QUICK=1      a tiny part of the data, two epochs, one seed: does everything work?
-# DATASET=NAME another dataset for the rows, such as ZINC-redrawn: not the paper's data, and marked as such
+# DATASET=NAME another dataset for the rows, such as ZINC-rebuilt: marked as such
 # OUT=FOLDER   where the runs are kept (out in the project's folder)
-# ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores, GPUS=n GPUs a run (docs/scale.md)
+# ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores, GPUS=n GPUs per run (docs/scale.md)
 #
 # In the foreground, without questions. Interrupted and started again, only what is missing is run. A run that fails is reported
 # at the end and does not stop the others.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-rows=()
-current_seeds=
-
-seeds() { current_seeds=$(IFS=,; echo "$*"); }
-
-row() { rows+=("$1 ${current_seeds:?row $1: say its seeds before it}"); }
 
 # Folders are named as seen from where the script was started; run_table goes to the project's.
 make_absolute() {
@@ -30,15 +23,15 @@ make_absolute() {
 
 run_table() {
   make_absolute OUT GNN_DATA GNN_STORES
-  local name=$1 status=0 folder=${OUT:-$root/out} python
+  local table=$1 status=0 folder=${OUT:-$root/out} python
   python=$(bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt)
   cd "$root"
-  printf '%s\n' "${rows[@]}" | "$python" -m train.reproduce "$name" || status=$?
+  "$python" -m launch.reproduce "$@" || status=$?
   if [ "$status" -gt 1 ]; then return "$status"; fi
   local options=()
   if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); fi
   if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folder+=/quick; fi
   if [ ! -d "$folder" ]; then return "$status"; fi # it could not be made
-  "$python" -m train.table "$name" ${options[@]+"${options[@]}"} --out_dir "$folder"
+  "$python" -m tables.table "${table##*/}" ${options[@]+"${options[@]}"} --out_dir "$folder"
   return "$status"
 }

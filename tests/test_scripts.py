@@ -44,10 +44,10 @@ def run(script, *words, **environment):
 
 @pytest.mark.parametrize("model", ["GCN", "MLP"])
 def test_run_sh_prints_the_row_and_prints_it_again_at_once(copy_with_spaces, model):
-    words = ("--model", model, "--train.epochs", "2", "--folds", "[0, 1]")
+    words = ("--model", model, "--train.stop.epochs", "2", "--folds", "0,1")
     first = run(copy_with_spaces / "run.sh", *words)
     assert first.returncode == 0, first.stderr
-    assert f"T3-CSL-{model}-LapPE-L4+train.epochs=2 (not a row of the paper)" in first.stdout
+    assert f"table3/{model}-LapPE-L4+train.stop.epochs=2 (not a row of the paper)" in first.stdout
     assert "ours (seed 14; 2 folds)" in first.stdout and "epochs              -      2.00" in first.stdout
     second = run(copy_with_spaces / "run.sh", *words)
     assert second.stdout == first.stdout
@@ -131,22 +131,31 @@ class Triangles(GraphDataset):
 '''
 
 
+TABLE = """{"main": "triangles", "seeds": [1, 2],
+ "shared": {"dataset": "triangles", "train": {"batch_size": 5, "optimizer": {"kind": "adam", "lr": 0.01}, "stop": {"epochs": 40}}},
+ "rows": {"GCN": {"net": {"model": "GCN", "L": 2, "hidden_dim": 8}}}}
+"""
+
+
 def test_copying_the_main_file_and_changing_names_gives_a_working_family(copy_with_spaces, child_env):
-    """As the README says: a dataset class, a config file and a main file with other names."""
+    """As the README says: one data module, one main file, one table file; then the main file, all runs and their table work."""
     (copy_with_spaces / "data" / "triangles.py").write_text(NEW_DATASET)
     main = (copy_with_spaces / "main_CSL.py").read_text()
     main = main.replace("data.CSL", "data.triangles").replace("import CSL, PublishedCSL", "import Triangles")
     main = main.replace('{"CSL": CSL, "CSL-published": PublishedCSL}', '{"triangles": Triangles}')
-    main = main.replace('argv, "CSL"', 'argv, "triangles"')
-    main = main.replace("T3-CSL-{model}-LapPE-*", "{model}")
+    main = main.replace('argv, "CSL"', 'argv, "triangles"').replace("table3/GCN-LapPE-L4", "my_table/GCN")
     (copy_with_spaces / "main_triangles.py").write_text(main)
-    (copy_with_spaces / "configs" / "triangles").mkdir()
-    (copy_with_spaces / "configs" / "triangles" / "GCN.json").write_text(
-        '{"dataset": "triangles", "net": {"model": "GCN", "L": 2, "hidden_dim": 8, "out_dim": 8},'
-        ' "train": {"batch_size": 5, "init_lr": 0.01, "lr_schedule_patience": 5, "min_lr": 1e-4, "epochs": 40}}'
-    )
-    done = subprocess.run(
-        [sys.executable, "main_triangles.py"], cwd=copy_with_spaces, env=child_env, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "test accuracy (%)   -      100.000 ± 0.000" in done.stdout
+    (copy_with_spaces / "configs" / "mine").mkdir()
+    (copy_with_spaces / "configs" / "mine" / "my_table.json").write_text(TABLE)
+
+    def python(*words):
+        done = subprocess.run(
+            [sys.executable, *words], cwd=copy_with_spaces, env=child_env, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "100.000 ± 0.000" in python("main_triangles.py")
+    python("-m", "launch.reproduce", "mine/my_table")
+    assert len(list((copy_with_spaces / "out").rglob("result.json"))) == 2
+    assert "100.000 ± 0.000" in python("-m", "tables.table", "my_table")
