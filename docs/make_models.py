@@ -15,32 +15,12 @@ import numpy as np
 
 from data.dataset import Features
 from data.store import Field
-from layers.gat_layer import GATLayer
-from layers.gatedgcn_layer import GatedGCNLayer
-from layers.gcn_layer import GCNLayer
-from layers.gin_layer import GINLayer
-from layers.graphsage_layer import GraphSageLayer
-from layers.mlp_layer import MLPLayer
-from layers.monet_layer import MoNetLayer
-from layers.ppgn_layer import PPGNLayer
-from layers.ring_layer import RingLayer
-from layers.three_wl_layer import ThreeWLLayer
 from nets import NETS, build_net, count_parameters
+from runs.table_files import table_files
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = Path(__file__).with_name("models.md")
-LAYERS = {
-    "MLP": MLPLayer,
-    "GCN": GCNLayer,
-    "GraphSage": GraphSageLayer,
-    "GAT": GATLayer,
-    "MoNet": MoNetLayer,
-    "GatedGCN": GatedGCNLayer,
-    "GIN": GINLayer,
-    "RingGNN": RingLayer,
-    "3WLGNN": ThreeWLLayer,
-    "PPGN": PPGNLayer,
-}
+MODELS = ("MLP", "GCN", "GraphSage", "GAT", "MoNet", "GatedGCN", "GIN", "RingGNN", "3WLGNN", "PPGN")
 N_TYPES, N_CLASSES = 28, 10
 HEADS = 8  # of GAT: hidden_dim is the width of one of them
 
@@ -50,9 +30,7 @@ def net_of(model, d, L=4):
     keys = {"L": L, "hidden_dim": d}
     if model == "GAT":
         keys |= {"hidden_dim": d // HEADS, "n_heads": HEADS}
-    if "out_dim" in NETS[model].Config.model_fields:
-        keys["out_dim"] = d
-    features = Features(Field("node", "feat", "int64", n_types=N_TYPES), None, 0)
+    features = Features(Field("node", "feat", "int64", n_types=N_TYPES), None)
     return build_net(NETS[model].Config(**keys), features, SimpleNamespace(level="graph", n_out=N_CLASSES))
 
 
@@ -69,10 +47,12 @@ def polynomial(values):
 
 
 def section(model):
-    layer, net = LAYERS[model], NETS[model]
+    net = NETS[model]
+    layer = type(net_of(model, 8).layers[0])
     a_layer = polynomial(lambda d: count_parameters(net_of(model, d).layers[1]))
     whole = polynomial(lambda d: count_parameters(net_of(model, d)))
-    rows = sum(f'"model": "{model}"' in path.read_text() for path in ROOT.glob("configs/*/*.json"))
+    rows = [row for table in table_files().values() for row in table.rows.values()]
+    n_rows = sum(row.config.get("net", {}).get("model") == model for row in rows)
     files = [inspect.getsourcefile(layer), inspect.getsourcefile(net)]
     links = ", ".join(f"[{Path(f).relative_to(ROOT)}](../{Path(f).relative_to(ROOT)})" for f in files)
     keys = ", ".join(f"`{key}`" for key in net.Config.model_fields if key != "model")
@@ -84,7 +64,7 @@ def section(model):
             inspect.getdoc(layer),
             "```",
             "",
-            f"- Files: {links}; {rows} configurations in `configs/`",
+            f"- Files: {links}; {n_rows} rows in `configs/`",
             f"- Parameters of a layer from width d to d: {a_layer}",
             f"- Parameters of a net with L = 4: {whole}",
             f"- Keys: {keys}",
@@ -100,11 +80,11 @@ def page():
         "Written by `python -m docs.make_models` from the docstrings and the nets themselves; not to be edited by hand.",
         "",
         "d is the width of a layer (for GAT all heads together, here 8 of them). The counts are those of the default variant on",
-        f"graphs with {N_TYPES} node types and {N_CLASSES} classes, for widths that are multiples of 8; `python -m train.rows",
-        "--check_params` counts every row of the paper's tables.",
+        f"graphs with {N_TYPES} node types and {N_CLASSES} classes, for widths that are multiples of 8; `python -m",
+        "tools.check_params` counts every row of the paper's tables.",
         "",
     ]
-    return "\n".join([*head, *(section(model) for model in LAYERS)])
+    return "\n".join([*head, *(section(model) for model in MODELS)])
 
 
 def main(argv=None):
