@@ -6,6 +6,7 @@ import process  # noqa: F401 - before torch is loaded
 import torch
 
 from nets.delta_lgnn_net import DeltaLGNNNet
+from nets.dgcnn_net import DGCNNNet
 from nets.dropgnn_net import DropGNNNet
 from nets.ds_gnn_net import DSGNNNet
 from nets.dss_gnn_net import DSSGNNNet
@@ -48,6 +49,7 @@ NETS = {
     "kNN": KNNHeuristic,
     "Fingerprint": FingerprintNet,
     "DeepMultisets": DeepMultisetsNet,
+    "DGCNN": DGCNNNet,
     "FairGIN": FairGINNet,
     "FairGraphSAGE": FairGraphSAGENet,
     "NGNN": NGNNNet,

@@ -10,14 +10,18 @@ import torch
 
 from data.dataset import Features, numbers
 from nets import NETS, build_net, count_parameters
+from nets.heads import Scores
+from runs.table_files import find_table
 
 FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts"
 MODELS = {
     "Baseline-MolecularFingerprint": "Fingerprint",
     "Baseline-DeepMultisets": "DeepMultisets",
+    "DGCNN": "DGCNN",
     "GIN": "FairGIN",
     "GraphSAGE": "FairGraphSAGE",
 }
+ROWS = {"REDDIT-5K": "REDDIT-MULTI-5K"}  # datasets that the table files name otherwise
 
 
 def make(model, width=3, n_out=3, **keys):
@@ -35,8 +39,7 @@ def by_the_rule(net, scale=1.0):
     return net
 
 
-@pytest.fixture
-def graph():
+def golden_graph():
     """The two graphs of the golden numbers, both directions of each edge."""
     graphs = [
         (5, [(0, 1), (1, 2), (2, 3), (3, 0), (1, 3), (3, 4)]),
@@ -49,6 +52,11 @@ def graph():
     g = dgl.batch(made)
     g.ndata["feat"] = torch.cos(0.3 * torch.arange(24, dtype=torch.float64)).view(8, 3)
     return g
+
+
+@pytest.fixture
+def graph():
+    return golden_graph()
 
 
 GOLDEN = [  # model, keys, scale of the weights, mode, scores of the two graphs
@@ -115,6 +123,13 @@ GOLDEN = [  # model, keys, scale of the weights, mode, scores of the two graphs
         "eval",
         [[2.65780846, 6.0515149328, 8.4972022579], [1.9929078636, 15.9439452364, 27.3851662314]],
     ),
+    (
+        "DGCNN",
+        {"L": 2, "hidden_dim": 4, "k": 11, "dense_dim": 8},
+        0.1,
+        "eval",
+        [[0.0230892827, 0.0758333307, 0.0885339087], [0.023453158, 0.0769241593, 0.0896900087]],
+    ),
 ]
 
 
@@ -124,8 +139,12 @@ def test_the_numbers_of_the_program(graph, model, keys, scale, mode, scores):
     torch.testing.assert_close(net(graph), torch.tensor(scores, dtype=torch.float64), rtol=1e-8, atol=1e-8)
 
 
-def keys_of(model, text):
+def keys_of(model, text, dataset):
     keys = dict(pair.split("=") for pair in text.split(";"))
+    if model == "DGCNN":
+        ks = find_table("fair_DGCNN").row(ROWS.get(dataset, dataset)).config["grid"]["net.k"]
+        k = ks[("0.9", "0.6").index(keys["k"])]
+        return {"L": int(keys["num_layers"]), "hidden_dim": int(keys["embedding_dim"]), "k": k}
     if model == "FairGIN":
         return {
             "widths": list(map(int, keys["hidden_units"].strip("[]").split())),
@@ -147,7 +166,7 @@ def test_the_parameter_counts_of_all_configurations(name):
         lines = [line for line in csv.DictReader(file) if line["model"] == name]
     assert len(lines) >= 9
     for line in lines:
-        keys = keys_of(MODELS[name], line["config"])
+        keys = keys_of(MODELS[name], line["config"], line["dataset"])
         net = make(MODELS[name], int(line["dim_features"]), int(line["dim_target"]), **keys)
         assert count_parameters(net) == int(line["params_as_published_PyG1.4"]), line
 
@@ -165,3 +184,34 @@ def test_the_programs_dropout_at_evaluation_is_an_option(graph):
     assert torch.equal(net(graph), net(graph))
     noisy = make("FairGIN", widths=[8], dropout=0.5, noisy=True).eval()
     assert len({noisy(graph).sum().item() for _ in range(20)}) > 1
+
+
+POOLING = {"DGCNN": {"L": 2, "hidden_dim": 4, "k": 10}}
+
+
+def scores_of(net, g):
+    output = net(g)
+    return output.scores if isinstance(output, Scores) else output
+
+
+@pytest.mark.parametrize("model", POOLING)
+def test_a_batch_is_its_graphs(graph, model):
+    """In evaluation mode; among graphs of other sizes a graph has the scores it has alone."""
+    torch.manual_seed(0)
+    net = make(model, **POOLING[model]).eval()
+    alone = torch.cat([scores_of(net, g) for g in dgl.unbatch(graph)])
+    torch.testing.assert_close(scores_of(net, graph), alone, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", POOLING)
+def test_the_numbering_of_nodes_does_not_matter(graph, model):
+    torch.manual_seed(0)
+    net = make(model, **POOLING[model]).eval()
+    number = torch.tensor([3, 0, 4, 2, 1, 6, 5, 7])  # within each graph
+    src, dst = graph.edges()
+    other = dgl.graph((number[src], number[dst]), num_nodes=8)
+    other.set_batch_num_nodes(graph.batch_num_nodes())
+    other.set_batch_num_edges(graph.batch_num_edges())
+    for field, x in graph.ndata.items():
+        other.ndata[field] = torch.empty_like(x).index_copy(0, number, x)
+    torch.testing.assert_close(scores_of(net, other), scores_of(net, graph), rtol=0, atol=1e-10)
