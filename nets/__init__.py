@@ -7,6 +7,7 @@ import torch
 
 from nets.delta_lgnn_net import DeltaLGNNNet
 from nets.dgcnn_net import DGCNNNet
+from nets.diffpool_net import DiffPoolNet
 from nets.dropgnn_net import DropGNNNet
 from nets.ds_gnn_net import DSGNNNet
 from nets.dss_gnn_net import DSSGNNNet
@@ -50,6 +51,7 @@ NETS = {
     "Fingerprint": FingerprintNet,
     "DeepMultisets": DeepMultisetsNet,
     "DGCNN": DGCNNNet,
+    "DiffPool": DiffPoolNet,
     "FairGIN": FairGINNet,
     "FairGraphSAGE": FairGraphSAGENet,
     "NGNN": NGNNNet,

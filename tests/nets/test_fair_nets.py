@@ -18,6 +18,7 @@ MODELS = {
     "Baseline-MolecularFingerprint": "Fingerprint",
     "Baseline-DeepMultisets": "DeepMultisets",
     "DGCNN": "DGCNN",
+    "DiffPool": "DiffPool",
     "GIN": "FairGIN",
     "GraphSAGE": "FairGraphSAGE",
 }
@@ -139,12 +140,65 @@ def test_the_numbers_of_the_program(graph, model, keys, scale, mode, scores):
     torch.testing.assert_close(net(graph), torch.tensor(scores, dtype=torch.float64), rtol=1e-8, atol=1e-8)
 
 
+DIFFPOOL = [  # layers, mode, scores, link loss and entropy
+    (
+        1,
+        "eval",
+        [[0.0071392902, 0.0284869163, 0.0432709611], [0.0127006359, 0.0423774299, 0.0606382867]],
+        0.6126949012706766,
+    ),
+    (
+        1,
+        "train",
+        [[0.0709912942, 0.1988512888, 0.2606345255], [0.2131745871, 0.5833701917, 0.7531655228]],
+        0.588288495204496,
+    ),
+    (
+        2,
+        "eval",
+        [[0.0062479494, 0.0270875223, 0.0418523626], [0.0086054755, 0.0338307524, 0.0506256925]],
+        2.080598038980047,
+    ),
+    (
+        2,
+        "train",
+        [[0.0880144755, 0.247632266, 0.3241326999], [0.2185337592, 0.6803631276, 0.9079097995]],
+        1.9270749647265375,
+    ),
+]
+
+
+@pytest.mark.parametrize(("L", "mode", "scores", "penalty"), DIFFPOOL)
+def test_diffpool_of_the_program(graph, L, mode, scores, penalty):
+    keys = {"L": L, "hidden_dim": 4, "embedding_dim": 5, "max_num_nodes": 20, "mlp_dim": 6, "padded": True}
+    net = by_the_rule(make("DiffPool", **keys), 0.1).train(mode == "train")
+    seen = net(graph)
+    torch.testing.assert_close(seen.scores, torch.tensor(scores, dtype=torch.float64), rtol=1e-7, atol=1e-9)
+    assert seen.penalty.item() == pytest.approx(penalty, abs=1e-10)
+
+
+def test_the_clusters_of_the_datasets():
+    rows, config = find_table("fair_DiffPool").rows, NETS["DiffPool"].Config
+    known = {"ENZYMES": (13, 32, 8), "PROTEINS": (62, 155, 39), "NCI1": (12, 28, 7), "IMDB-BINARY": (14, 34, 9)}
+    for name, clusters in {**known, "DD": (575, 1437, 360)}.items():
+        keys = {"hidden_dim": 4, "embedding_dim": 5, "max_num_nodes": rows[name].config["net"]["max_num_nodes"]}
+        assert (*config(L=1, **keys).clusters, *config(L=2, **keys).clusters) == clusters
+
+
 def keys_of(model, text, dataset):
     keys = dict(pair.split("=") for pair in text.split(";"))
     if model == "DGCNN":
         ks = find_table("fair_DGCNN").row(ROWS.get(dataset, dataset)).config["grid"]["net.k"]
         k = ks[("0.9", "0.6").index(keys["k"])]
         return {"L": int(keys["num_layers"]), "hidden_dim": int(keys["embedding_dim"]), "k": k}
+    if model == "DiffPool":
+        row = find_table("fair_DiffPool").row(ROWS.get(dataset, dataset))
+        return {
+            "L": int(keys["num_layers"]),
+            "hidden_dim": int(keys["gnn_dim_hidden"]),
+            "embedding_dim": int(keys["dim_embedding"]),
+            "max_num_nodes": row.config["net"]["max_num_nodes"],
+        }
     if model == "FairGIN":
         return {
             "widths": list(map(int, keys["hidden_units"].strip("[]").split())),
@@ -186,7 +240,10 @@ def test_the_programs_dropout_at_evaluation_is_an_option(graph):
     assert len({noisy(graph).sum().item() for _ in range(20)}) > 1
 
 
-POOLING = {"DGCNN": {"L": 2, "hidden_dim": 4, "k": 10}}
+POOLING = {
+    "DGCNN": {"L": 2, "hidden_dim": 4, "k": 10},
+    "DiffPool": {"L": 2, "hidden_dim": 4, "embedding_dim": 5, "max_num_nodes": 20},
+}
 
 
 def scores_of(net, g):
