@@ -5,16 +5,25 @@ of colours has the graph as its first axis, of length 2. Equal things, and no ot
 compared byte by byte; nothing rests on a hash being without collisions.
 """
 
+import itertools
+from collections import defaultdict
+
 import numpy as np
 
 
+def numbering():
+    """A dictionary that gives 0, 1, 2, ... to new keys."""
+    return defaultdict(itertools.count().__next__)
+
+
 def number_rows(rows, known=None):
-    """The colour of each row of integers, (N, m) -> (N,). `known` {row: colour} goes on from rows of an earlier call."""
-    known = {} if known is None else known
+    """The colour of each row of integers, (N, m) -> (N,). `known`, a `numbering`, goes on from rows of an earlier call."""
+    known = numbering() if known is None else known
     rows = np.ascontiguousarray(rows)
     # each row as one bytes object; a dictionary compares its keys in full and keeps only one row of each colour in memory
-    keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel().tolist()
-    return np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64, count=len(keys))
+    width = rows.shape[1] * rows.itemsize
+    keys = rows.view(np.dtype((np.void, width))).ravel().tolist() if width else [b""] * len(rows)
+    return np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
 
 
 def number_tuples(*columns):
@@ -44,7 +53,8 @@ def differ(colours):
 
 
 def refine(step, colours, iterations=None):
-    """The colours after `step` has been applied until the graphs differ, no colour is divided any more, or `iterations` times."""
+    """The colours after `step` has been applied until the graphs differ, no colour is divided any more, or `iterations` times.
+    There must be no gap in the first ones: they are counted by the largest."""
     rounds = 0
     while not differ(colours) and rounds != iterations:
         refined = step(colours)

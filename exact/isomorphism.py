@@ -13,6 +13,8 @@ from collections import defaultdict
 import numpy as np
 from scipy.sparse import csr_array
 
+from exact.colours import numbering
+
 ROUNDS = 4  # of 1-WL after each mark: with fewer of them cells are larger, which costs time and changes no answer
 FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)  # odd, and without a pattern
 SHIFT, ONE = np.uint64(30), np.uint64(1)
@@ -31,19 +33,19 @@ def isomorphism_types(graphs, subsets):
         for row, (histogram, drawing) in enumerate(keys[i]):
             drawn[histogram].setdefault(drawing, (i, row))
     unclear = [place for same in drawn.values() if len(same) > 1 for place in same.values()]
-    forms, number = {}, {}
+    forms, number = {}, numbering()
     for i, (g, inside) in enumerate(zip(graphs, subsets, strict=True)):
         rows = [row for graph, row in unclear if graph == i]
         forms.update(zip([keys[i][row] for row in rows], canonical_forms(g, inside[rows]), strict=True))
-    types = [[number.setdefault(forms.get(key, key[0]), len(number)) for key in of_graph] for of_graph in keys]
+    types = [[number[forms.get(key, key[0])] for key in of_graph] for of_graph in keys]
     return [np.array(of_graph, dtype=np.int64) for of_graph in types]
 
 
 def histogram_types(graphs, subsets):
     """As isomorphism_types, but some types that are different may have the same number; fast."""
-    number = {}
+    number = numbering()
     found = [histograms(first_colours(g, inside)) for g, inside in zip(graphs, subsets, strict=True)]
-    return [np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64) for keys in found]
+    return [np.array([number[key] for key in keys], dtype=np.int64) for keys in found]
 
 
 def canonical_form(g):

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from exact.colours import n_colours, number_rows, number_tuples, refine
+from exact.colours import n_colours, number_rows, number_tuples, numbering, refine
 
 MAX_TUPLES = 20_000_000  # of a graph, about 3 GB in use: k = 2 up to 4472 nodes, k = 3 up to 271, k = 4 up to 66
 MAX_ROW_BYTES = 4 * 10**9  # of the different rows of k-FWL
@@ -17,7 +17,7 @@ CHUNK = 4_000_000  # numbers that k-FWL sorts at a time
 
 def wl(g, h, initial=None, edge_colours=None, iterations=None):
     """1-WL: c'(v) = (c(v), {{(edge colour, c(u)) : u -> v}}); (2, n) colours. It starts from `initial` (2, n); edge_colours are
-    one array a graph; both are integers >= 0."""
+    one array per graph; both are integers >= 0."""
     n = g[0]
     colours = np.zeros((2, n), dtype=np.int64) if initial is None else number_tuples(initial)
     # the pair as one graph of 2n nodes
@@ -28,19 +28,34 @@ def wl(g, h, initial=None, edge_colours=None, iterations=None):
 
 def wl_step(n, src, dst, edge_colours=0):
     """One iteration of 1-WL on the nodes 0, ..., n-1, as a function of their colours, which may have any shape."""
+    messages = received(n, src, dst, edge_colours)
+
+    def step(colours):
+        return number_rows(np.concatenate([colours.reshape(-1, 1), messages(colours)], axis=1)).reshape(colours.shape)
+
+    return step
+
+
+def closed_step(n, src, dst):
+    """The same without the own colour beside: c'(v) = {{c(u) : u -> v or u = v}}, as in a GIN whose epsilon is 0."""
+    loops = np.arange(n)
+    messages = received(n, np.concatenate([src, loops]), np.concatenate([dst, loops]))
+    return lambda colours: number_rows(messages(colours)).reshape(colours.shape)
+
+
+def received(n, src, dst, edge_colours=0):
+    """{{(edge colour, c(u)) : u -> v}} of v = 0, ..., n-1 as sorted rows, filled up with -1: a function of the colours c, of any
+    shape and >= 0, that src counts."""
     degree = np.bincount(dst, minlength=n)
     order = np.argsort(dst, kind="stable")
     column = np.arange(len(dst)) - np.repeat(np.cumsum(degree) - degree, degree)  # 0, 1, ... of the edges of each dst
 
-    def step(colours):
-        c = colours.ravel()
-        messages = edge_colours * n_colours(c) + c[src]
-        received = np.full((n, degree.max(initial=0)), -1)  # -1: no neighbour
-        received[dst[order], column] = messages[order]
-        rows = np.concatenate([c[:, None], np.sort(received, axis=1)], axis=1)
-        return number_rows(rows).reshape(colours.shape)
+    def messages(colours):
+        rows = np.full((n, degree.max(initial=0)), -1)  # -1: no neighbour
+        rows[dst[order], column] = (edge_colours * n_colours(colours) + colours.ravel()[src])[order]
+        return np.sort(rows, axis=1)
 
-    return step
+    return messages
 
 
 def k_wl(g, h, k, iterations=None):
@@ -62,7 +77,7 @@ def k_fwl(g, h, k, iterations=None):
     """k-FWL: c'(v) = (c(v), {{(c(v[1/w]), ..., c(v[k/w])) : w}})."""
 
     def step(colours):
-        known, refined = {}, np.empty_like(colours)
+        known, refined = numbering(), np.empty_like(colours)
         for one, result in zip(colours, refined, strict=True):
             for first in chunks(len(one), CHUNK // one.size + 1):
                 rows = np.sort(tuples_of_colours(one, first, n_colours(colours)).reshape(-1, len(one)), axis=1)

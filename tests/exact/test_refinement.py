@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exact import METHODS, refinement
-from exact.colours import differ, number_rows, number_tuples
+from exact.colours import differ, number_rows, number_tuples, numbering
 from exact.refinement import k_fwl, k_wl, wl
 from tests.exact import reference
 from tests.exact.graphs import PAIRS, arrays, random_graph, renumbered
@@ -215,7 +215,7 @@ def test_rows_are_numbered_by_equality():
     _, expected = np.unique(rows, axis=0, return_inverse=True)
     assert partition(number_rows(rows).tolist()) == partition(expected.ravel().tolist())
     assert number_rows(rows[:0]).shape == (0,)
-    known = {}
+    known = numbering()
     assert (
         number_rows(rows[:100], known).tolist() + number_rows(rows[100:], known).tolist() == number_rows(rows).tolist()
     )
