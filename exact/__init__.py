@@ -1,7 +1,8 @@
-"""The exact, non-neural methods of BREC (first block of Table 2, Tables 3 and 4): which pairs of graphs do they tell apart?
+"""The exact, non-neural methods of BREC (first block of Table 2, Tables 3 and 4), and the exact twins of its nets.
 
     from exact import METHODS
-    METHODS["N_2"](g, h)        # True: the pair is distinguished; a graph is (n, src, dst), both directions of each edge
+    METHODS["N_2"](g, h)        # True: the pair is told apart; a graph is (n, src, dst), both directions of each edge
+    METHODS["NGNN"](g, h)       # False: NGNN gives both the same embedding, whatever its weights
 
 Integers only, and nothing random: the answer depends on the two graphs alone, not on how their nodes are numbered.
 """
@@ -15,6 +16,7 @@ from exact.neighbourhoods import n_k
 from exact.refinement import k_fwl, k_wl, wl
 from exact.spd_wl import spd_wl
 from exact.substructures import s_k
+from exact.twins import TWINS
 
 
 def distinguishes(g, h, colours, **parameters):
@@ -39,4 +41,6 @@ METHODS = {
     # beyond the paper's tables: the definitions on tuples, where memory allows (exact/refinement.py)
     **{f"{k}-WL-on-tuples": method(k_wl, k=k) for k in (2, 3, 4)},
     **{f"{k}-FWL": method(k_fwl, k=k) for k in (2, 3, 4)},
+    # the twins of the nets of Table 2, by the names of the nets: what these can tell apart at most (exact/twins.py)
+    **{name: method(colours, **parameters) for name, (colours, parameters) in TWINS.items()},
 }
