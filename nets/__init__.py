@@ -11,6 +11,7 @@ from nets.diffpool_net import DiffPoolNet
 from nets.dropgnn_net import DropGNNNet
 from nets.ds_gnn_net import DSGNNNet
 from nets.dss_gnn_net import DSSGNNNet
+from nets.ecc_net import ECCNet
 from nets.fair_nets import DeepMultisetsNet, FairGINNet, FairGraphSAGENet, FingerprintNet
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
@@ -52,6 +53,7 @@ NETS = {
     "DeepMultisets": DeepMultisetsNet,
     "DGCNN": DGCNNNet,
     "DiffPool": DiffPoolNet,
+    "ECC": ECCNet,
     "FairGIN": FairGINNet,
     "FairGraphSAGE": FairGraphSAGENet,
     "NGNN": NGNNNet,

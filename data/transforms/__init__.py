@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from data.transforms import laplacian, random_walk
+from data.transforms import kron, laplacian, random_walk
 
 
 class Transform(NamedTuple):
@@ -20,6 +20,7 @@ class Transform(NamedTuple):
 
 
 TRANSFORMS = {
+    "kron": Transform(kron.kron_nodes, kron.VERSION, "nodes that remain after Kron reductions"),
     "laplacian": Transform(laplacian.laplacian_eigenvectors, laplacian.VERSION, "Laplacian eigenvectors"),
     "walk_returns": Transform(
         random_walk.random_walk_returns, random_walk.VERSION, "return probabilities of random walks"

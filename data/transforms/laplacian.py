@@ -26,14 +26,14 @@ def laplacian_eigenvectors(n_nodes, src, dst, k):
     encoding = np.zeros((n_nodes, k), dtype=np.float32)
     if n_nodes > max(DENSE_UP_TO, k + 1):
         A = scipy.sparse.coo_array((np.ones(len(src)), (dst, src)), shape=(n_nodes, n_nodes)).tocsr()
-        _refuse_directed((A != A.T).nnz, n_nodes)
+        refuse_directed((A != A.T).nnz, n_nodes)
         degree = A.sum(axis=1)
         scale = scipy.sparse.diags_array(1 / np.sqrt(np.maximum(degree, 1)))
         encoding[:] = _smallest_nonzero((scale @ A @ scale).tocsr(), degree, k)
         return encoding
     pairs = np.asarray(dst, dtype=np.int64) * n_nodes + np.asarray(src, dtype=np.int64)
     A = np.bincount(pairs, minlength=n_nodes * n_nodes).reshape(n_nodes, n_nodes)
-    _refuse_directed(not np.array_equal(A, A.T), n_nodes)
+    refuse_directed(not np.array_equal(A, A.T), n_nodes)
     scale = 1 / np.sqrt(np.maximum(A.sum(axis=1), 1))
     # the symmetric solver: real, orthonormal, sorted, and equal on each call
     vectors = np.linalg.eigh(np.eye(n_nodes) - scale[:, None] * A * scale[None, :])[1]
@@ -41,7 +41,7 @@ def laplacian_eigenvectors(n_nodes, src, dst, k):
     return encoding
 
 
-def _refuse_directed(is_directed, n_nodes):
+def refuse_directed(is_directed, n_nodes):
     if is_directed:
         raise ValueError(f"a graph of {n_nodes} nodes has an edge in one direction only: add the reverse edges")
 

@@ -19,6 +19,7 @@ MODELS = {
     "Baseline-DeepMultisets": "DeepMultisets",
     "DGCNN": "DGCNN",
     "DiffPool": "DiffPool",
+    "ECC": "ECC",
     "GIN": "FairGIN",
     "GraphSAGE": "FairGraphSAGE",
 }
@@ -35,7 +36,7 @@ def by_the_rule(net, scale=1.0):
     """Entry k of every parameter is scale sin(0.1 k); BN and ε stay as they start."""
     for name, p in net.named_parameters():
         norms = [m for m in net.modules() if isinstance(m, torch.nn.BatchNorm1d)]
-        if not any(p is q for norm in norms for q in norm.parameters()) and "eps" not in name:
+        if not any(p is q for norm in norms for q in norm.parameters()) and name != "eps":
             p.data = scale * torch.sin(0.1 * torch.arange(p.numel(), dtype=torch.float64)).view_as(p)
     return net
 
@@ -52,6 +53,8 @@ def golden_graph():
         made.append(dgl.graph((src + dst, dst + src), num_nodes=n))
     g = dgl.batch(made)
     g.ndata["feat"] = torch.cos(0.3 * torch.arange(24, dtype=torch.float64)).view(8, 3)
+    # what remains after two Kron reductions
+    g.ndata["kron"] = torch.tensor([[1, 1], [0, 0], [1, 0], [1, 1], [0, 0], [1, 1], [0, 0], [1, 0]])
     return g
 
 
@@ -131,6 +134,20 @@ GOLDEN = [  # model, keys, scale of the weights, mode, scores of the two graphs
         "eval",
         [[0.0230892827, 0.0758333307, 0.0885339087], [0.023453158, 0.0769241593, 0.0896900087]],
     ),
+    (
+        "ECC",
+        {"L": 1, "hidden_dim": 4},
+        0.3,
+        "eval",
+        [[19.2116766562, 51.0904187158, 74.9075362363], [7.8573109738, 20.9160667798, 30.6770647435]],
+    ),
+    (
+        "ECC",
+        {"L": 2, "hidden_dim": 4},
+        0.3,
+        "eval",
+        [[723.5565964734, 1923.3673073764, 2819.5250406558], [19.9387506796, 56.2938748633, 83.7658631957]],
+    ),
 ]
 
 
@@ -199,6 +216,8 @@ def keys_of(model, text, dataset):
             "embedding_dim": int(keys["dim_embedding"]),
             "max_num_nodes": row.config["net"]["max_num_nodes"],
         }
+    if model == "ECC":
+        return {"L": int(keys["num_layers"]), "hidden_dim": int(keys["dim_embedding"])}
     if model == "FairGIN":
         return {
             "widths": list(map(int, keys["hidden_units"].strip("[]").split())),
@@ -243,6 +262,7 @@ def test_the_programs_dropout_at_evaluation_is_an_option(graph):
 POOLING = {
     "DGCNN": {"L": 2, "hidden_dim": 4, "k": 10},
     "DiffPool": {"L": 2, "hidden_dim": 4, "embedding_dim": 5, "max_num_nodes": 20},
+    "ECC": {"L": 2, "hidden_dim": 4},
 }
 
 
@@ -272,3 +292,12 @@ def test_the_numbering_of_nodes_does_not_matter(graph, model):
     for field, x in graph.ndata.items():
         other.ndata[field] = torch.empty_like(x).index_copy(0, number, x)
     torch.testing.assert_close(scores_of(net, other), scores_of(net, graph), rtol=0, atol=1e-10)
+
+
+def test_the_programs_threshold_leaves_self_loops_only(graph):
+    kept = graph.ndata["kron"].bool()
+    for drop_below in (None, 1e-4):
+        net = make("ECC", L=2, hidden_dim=4, drop_below=drop_below)
+        for level, weights in net.reductions(graph, kept, torch.float64):
+            src, dst = level.edges()
+            assert ((src == dst).all() and (weights > 0).all()) == (drop_below is not None)

@@ -41,7 +41,7 @@ TASK = GraphClassification(10)
 
 
 def test_the_runs_of_the_paper():
-    """More than 47,000 trainings: 10 per configuration of a grid and 30 more, in all rows of the tables."""
+    """More than 47,000 trainings: 10 per configuration of a grid and 30 more, in all rows but the six of ECC printed as OOR."""
     runs = {}
     for name, table in table_files().items():
         if table.paper == "fair_comparison":
@@ -49,7 +49,9 @@ def test_the_runs_of_the_paper():
             runs[name] = sum(10 * size + 30 for size in sizes)
     assert runs["fair_GIN"] == 64 * 140 + 420 and runs["fair_GraphSAGE"] == 72 * 140 + 420
     assert runs["fair_DGCNN"] == runs["fair_DiffPool"] == 48 * 140 + 420
+    assert runs["fair_ECC"] == 32 * 140 + 420
     assert runs["fair_baseline"] == 3330 + 750 + 4440 + 1620
+    assert sum(runs.values()) - 6 * (32 * 10 + 30) == 47_100
 
 
 def test_the_grid_is_in_the_order_of_the_program():
