@@ -16,22 +16,23 @@ from train.siamese import NetJudge
 DATASETS = {"BREC": BREC}
 
 
-def with_method(config, dataset):
+def with_method(config):
     """An exact method: its answer needs neither a seed nor a test."""
     if config.method not in METHODS:
         raise ConfigError(f"method={config.method!r}: expected one of {', '.join(METHODS)}")
-    return [compare_pairs(MethodJudge(METHODS[config.method], dataset), config.run(), config.workers)]
+    judge = MethodJudge(METHODS[config.method], DATASETS[config.dataset](config.data))
+    return [compare_pairs(judge, config.run(), config.workers)]
 
 
-def with_net(config, dataset):
+def with_net(config):
     """A net, trained anew on each pair and then tested; once per seed."""
+    dataset = DATASETS[config.dataset](config.data)
     return [compare_pairs(NetJudge(one, dataset), one.run(), one.workers) for one in config.each_seed()]
 
 
 def main(argv=None):
     config = parse_config(argv, "BREC", DATASETS, default="brec_table2/GIN", description=__doc__, schema_of=schema_of)
-    dataset = DATASETS[config.dataset](config.data)
-    results = (with_method if hasattr(config, "method") else with_net)(config, dataset)
+    results = with_method(config) if hasattr(config, "method") else with_net(config)
     print(pair_report(config.name, results))
 
 

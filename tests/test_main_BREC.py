@@ -11,17 +11,20 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
-from train.files import RunError
 
 import main_BREC
 from data.BREC import BREC
 from data.dataset import DataConfig
+from data.transforms import TRANSFORMS
 from exact import METHODS
+from runs.errors import ConfigError
+from runs.files import RunError
+from runs.ledger import Ledger
+from runs.table_files import find_row, table_files
 from tests.data.test_BREC import write_files
-from train import pairs
-from train.config import ConfigError, parse_config
+from train import pairs, parse_config
 from train.pair_config import schema_of
-from train.pairs import MethodJudge, append_line, ask, repaired_log
+from train.pairs import MethodJudge, ask
 from train.siamese import NetJudge, make_net, paired_batches, train_on_pair
 from train.tasks import GraphEmbedding
 
@@ -44,7 +47,7 @@ def sizes(request, monkeypatch):
 
 
 def configure(*words):
-    return parse_config(list(words), "BREC", main_BREC.DATASETS, "*-BREC-{model}*", schema_of=schema_of)
+    return parse_config(list(words), "BREC", main_BREC.DATASETS, "brec_table2/GIN", schema_of=schema_of)
 
 
 def only_result(folder):
@@ -53,20 +56,20 @@ def only_result(folder):
 
 
 ROWS = {  # rows of every kind, and how many of the seven pairs they tell apart; None: a matter of chance
-    "T2-BREC-3-WL": 7,
-    "T2-BREC-PPGN": 7,
-    "extra-BREC-3WLGNN": 7,
-    "extra-BREC-GIN": 0,
-    "extra-BREC-GCN": 0,
-    "extra-BREC-GIN-RWPE": 7,
-    "extra-BREC-GCN-LapPE": None,
-    "extra-BREC-GIN-node_index": None,
+    "brec_table2/3-WL": 7,
+    "brec_table2/PPGN": 7,
+    "brec_table2/3WLGNN": 7,
+    "brec_table2/GIN": 0,
+    "brec_table2/GCN": 0,
+    "brec_table2/GIN-RWPE": 7,
+    "brec_table2/GCN-LapPE": None,
+    "brec_table2/GIN-node_index": None,
 }
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_rows_of_every_kind(standin, tmp_path, capsys, row):
-    shorter = [] if "method" in json.loads((ROOT / f"configs/BREC/{row}.json").read_text()) else ["--train.epochs", "2"]
+    shorter = [] if "method" in find_row(row).config else ["--train.stop.epochs", "2"]
     main_BREC.main(["--config", row, *standin, *shorter, "--workers", "1", "--out_dir", str(tmp_path)])
     assert "Total (7 pairs)" in capsys.readouterr().out
     result = only_result(tmp_path)
@@ -81,7 +84,7 @@ def test_rows_of_every_kind(standin, tmp_path, capsys, row):
 def test_counts_by_category(standin, tmp_path):
     """S_3 counts the triangles of C_6 and two C_3, the first pair of each part, and finds none in C_8 and two C_4, the second."""
     main_BREC.main(
-        ["--config", "T2-BREC-S_3", *standin, "--data.limit", "2", "--workers", "1", "--out_dir", str(tmp_path)]
+        ["--config", "brec_table2/S_3", *standin, "--data.limit", "2", "--workers", "1", "--out_dir", str(tmp_path)]
     )
     result = only_result(tmp_path)
     assert result["metrics"]["exact"]["distinguished"] == {
@@ -97,8 +100,8 @@ def test_counts_by_category(standin, tmp_path):
 
 
 def test_several_seeds_by_option(standin, tmp_path, capsys):
-    words = ["--config", "extra-BREC-GIN-RWPE", *standin, "--train.epochs", "2", "--workers", "1"]
-    main_BREC.main([*words, "--seeds", "[100,200]", "--out_dir", str(tmp_path)])
+    words = ["--config", "brec_table2/GIN-RWPE", *standin, "--train.stop.epochs", "2", "--workers", "1"]
+    main_BREC.main([*words, "--seeds", "100,200", "--out_dir", str(tmp_path)])
     text = capsys.readouterr().out
     assert "ours (best of 2 seeds)" in text and re.search(r"mean total +- +7\.0", text)
     results = [json.loads(path.read_text()) for path in sorted(tmp_path.rglob("result.json"))]
@@ -113,11 +116,12 @@ def test_several_seeds_by_option(standin, tmp_path, capsys):
 
 
 def records(path):
-    return [{k: v for k, v in line.items() if k != "seconds"} for line in repaired_log(path)]
+    lines = Ledger(path).lines.values()
+    return [{k: v for k, v in line.items() if k not in ("seconds", "sum")} for line in lines]
 
 
 def test_an_interrupted_run_asks_only_for_what_is_missing(standin, tmp_path, monkeypatch):
-    words = ["--config", "T2-BREC-S_3", *standin, "--workers", "1"]
+    words = ["--config", "brec_table2/S_3", *standin, "--workers", "1"]
     main_BREC.main([*words, "--out_dir", str(tmp_path / "whole")])
     asked, answer = [], MethodJudge.__call__
 
@@ -142,7 +146,8 @@ def test_an_interrupted_run_asks_only_for_what_is_missing(standin, tmp_path, mon
     assert only_result(tmp_path / "stopped")["metrics"] == only_result(tmp_path / "whole")["metrics"]
     main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
     assert len(asked) == 8  # a finished run is not run again
-    log.write_text(log.read_text().replace(json.loads(before.splitlines()[0])["dataset"], "of before", 1))
+    log.unlink()
+    Ledger(log).append("0", pair=0, dataset="of before")
     log.with_name("result.json").unlink()
     with pytest.raises(RunError, match=r"pairs\.jsonl was made on another version of the dataset.*--force"):
         main_BREC.main([*words, "--out_dir", str(tmp_path / "stopped")])
@@ -169,8 +174,8 @@ main_BREC.main(words)
 
 
 def test_a_killed_run_ends_with_the_same_numbers(standin, tmp_path, child_env):
-    words = [*standin, "--net.L", "1", "--train.epochs", "6", "--train.early_stop", "0", "--workers", "1"]
-    words = ["--config", "extra-BREC-GIN-RWPE", *words]
+    words = [*standin, "--net.L", "1", "--train.stop.epochs", "6", "--train.stop.loss", "null", "--workers", "1"]
+    words = ["--config", "brec_table2/GIN-RWPE", *words]
     main_BREC.main([*words, "--out_dir", str(tmp_path / "whole")])
     killed = tmp_path / "killed"
     command = [sys.executable, "-c", KILLED_ONCE, str(killed), *words]
@@ -185,37 +190,36 @@ def test_a_killed_run_ends_with_the_same_numbers(standin, tmp_path, child_env):
     assert only_result(killed)["metrics"] == only_result(tmp_path / "whole")["metrics"]
 
 
-@pytest.mark.parametrize("row", ["T2-BREC-3-WL", "extra-BREC-GIN"])
+@pytest.mark.parametrize("row", ["brec_table2/3-WL", "brec_table2/GIN"])
 def test_a_judge_can_be_sent_to_another_process(standin, tmp_path, row):
-    config = configure("--config", row, *standin, *(["--train.epochs", "2"] if "GIN" in row else []))
+    config = configure("--config", row, *standin, *(["--train.stop.epochs", "2"] if "GIN" in row else []))
     dataset = BREC(config.data)
-    judge = MethodJudge(METHODS["3-WL"], dataset) if row == "T2-BREC-3-WL" else NetJudge(config, dataset)
-    pickle.loads(pickle.dumps(partial(ask, judge, tmp_path / "there")))(0)
-    ask(judge, tmp_path / "here", 0)
+    judge = MethodJudge(METHODS["3-WL"], dataset) if row == "brec_table2/3-WL" else NetJudge(config, dataset)
+    pickle.loads(pickle.dumps(partial(ask, judge, Ledger(tmp_path / "there"))))(0)
+    ask(judge, Ledger(tmp_path / "here"), 0)
     assert records(tmp_path / "there") == records(tmp_path / "here")
 
 
-def test_a_log_that_was_cut_or_damaged(tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    assert repaired_log(path) == [] and not path.exists()
-    path.write_bytes(b'{"pair"')
-    assert repaired_log(path) == [] and path.read_bytes() == b""
-    append_line(path, {"pair": 1})
-    append_line(path, {"pair": 2})
-    assert repaired_log(path) == [{"pair": 1}, {"pair": 2}]
-    path.write_bytes(b'{"pair": 1}\n{"pa\n{"pair": 3}\n')
-    with pytest.raises(RunError, match="--force"):
-        repaired_log(path)
-
-
 def test_a_pair_whose_embeddings_are_no_numbers_is_counted_and_named(standin, tmp_path, capsys):
-    words = ["--config", "extra-BREC-GIN", *standin, "--train.epochs", "1", "--train.init_lr", "1e30", "--workers", "1"]
+    words = [
+        "--config",
+        "brec_table2/GIN",
+        *standin,
+        "--train.stop.epochs",
+        "1",
+        "--train.optimizer.lr",
+        "1e30",
+        "--workers",
+        "1",
+    ]
     main_BREC.main([*words, "--out_dir", str(tmp_path)])
     result = only_result(tmp_path)
     assert result["metrics"]["program"]["diverged"] == 7 and result["metrics"]["program"]["distinguished"]["Total"] == 0
     assert "diverged" in capsys.readouterr().out
     (log,) = tmp_path.rglob("pairs.jsonl")
-    assert all("NaN" in line["diverged"] or "the loss is nan" in line["diverged"] for line in repaired_log(log))
+    assert all(
+        "NaN" in line["diverged"] or "the loss is nan" in line["diverged"] for line in Ledger(log).lines.values()
+    )
 
 
 # The training of a pair
@@ -233,9 +237,9 @@ def test_the_loss_is_equation_1():
 
 
 def test_batches_hold_every_copy_once_half_of_each_graph(standin):
-    dataset = BREC(configure("--config", "extra-BREC-GIN", *standin).data)
+    dataset = BREC(configure("--config", "brec_table2/GIN", *standin).data)
     a, b = dataset.copies(0, 6, seed=1)
-    batches = paired_batches(4, None, torch.device("cpu"), a, b)
+    batches = paired_batches(4, {}, torch.device("cpu"), a, b)
     assert [g.batch_size for g in batches] == [4, 4, 4]
     n, m = 6, 12  # of C_6, and of two triangles
     for k, g in enumerate(batches):
@@ -247,30 +251,35 @@ def test_batches_hold_every_copy_once_half_of_each_graph(standin):
                 assert torch.equal(end[ours] - half * 2 * n, given[theirs] - k * 2 * n)
 
 
-def test_positions_are_those_of_each_copy(standin):
+def test_positions_are_those_of_each_copy(standin, monkeypatch):
     """Not of the first numbering: what they say of a copy must be what its own matrix says."""
-    dataset = BREC(configure("--config", "extra-BREC-GIN", *standin).data)
+    dataset = BREC(configure("--config", "brec_table2/GIN", *standin).data)
     seen = []
 
-    def encode(n, src, dst):
+    def compute(n, src, dst, k):
         seen.append((n, src.tolist(), dst.tolist()))
-        return torch.zeros(n, 1).numpy()
+        return torch.zeros(n, k).numpy()
 
+    monkeypatch.setitem(TRANSFORMS, "walk_returns", TRANSFORMS["walk_returns"]._replace(compute=compute))
     a, b = dataset.copies(0, 3, seed=1)
-    paired_batches(4, encode, torch.device("cpu"), a, b)
+    paired_batches(4, {"walk_returns": {"k": 1}}, torch.device("cpu"), a, b)
     assert len(seen) == 6 and len({str(graph) for graph in seen}) > 4
 
 
+def stopping_at(train, **stop):
+    return train.model_copy(update={"stop": train.stop.model_copy(update=stop)})
+
+
 def test_training_stops_early_and_learns(standin):
-    config = configure("--config", "T2-BREC-PPGN", *standin, "--train.early_stop", "0")
+    config = configure("--config", "brec_table2/PPGN", *standin, "--train.stop.loss", "null")
     dataset = BREC(config.data)
-    batches = paired_batches(32, None, torch.device("cpu"), *dataset.copies(0, 32, 1))
     torch.manual_seed(0)
     net, task = make_net(config)
+    batches = [(g,) for g in paired_batches(32, {}, torch.device("cpu"), *dataset.copies(0, 32, 1))]
     first = [p.clone() for p in net.parameters()]
-    loss, epochs = train_on_pair(net, batches, task, config.train.model_copy(update={"epochs": 3}))
+    loss, epochs = train_on_pair(net, batches, task, stopping_at(config.train, epochs=3))
     assert epochs == 3 and any(not torch.equal(a, b) for a, b in zip(first, net.parameters(), strict=True))
-    stopping = config.train.model_copy(update={"epochs": 3, "early_stop": 2.0})
+    stopping = stopping_at(config.train, epochs=3, loss=2.0)
     assert train_on_pair(net, batches, task, stopping)[1] == 1 and loss < 2.0
 
 
@@ -284,14 +293,14 @@ def real(real_data, store_dir):
 
 @pytest.mark.parametrize("i", [0, 60, 160])
 def test_gin_does_not_tell_real_pairs_apart_and_ppgn_does(real_data, real, i):
-    for row, apart in (("extra-BREC-GIN", False), ("T2-BREC-PPGN", True)):
-        answer = NetJudge(configure("--config", row, "--train.epochs", "3"), real)(i)
+    for row, apart in (("brec_table2/GIN", False), ("brec_table2/PPGN", True)):
+        answer = NetJudge(configure("--config", row, "--train.stop.epochs", "3"), real)(i)
         test, reliability = answer["T2"]["program"]
         assert (test > 72.34) == apart and reliability < 72.34, row
 
 
 def test_the_outcome_of_a_pair_depends_on_no_other(real_data, real):
-    judge = NetJudge(configure("--config", "T2-BREC-PPGN", "--train.epochs", "1"), real)
+    judge = NetJudge(configure("--config", "brec_table2/PPGN", "--train.stop.epochs", "1"), real)
     first = judge(3)
     judge(4)
     assert judge(3) == first
@@ -305,40 +314,35 @@ def test_the_outcome_of_a_pair_depends_on_no_other(real_data, real):
     [
         (["--train.batch_size", "15"], "batch_size=15: expected an even number"),
         (["--test.d", "32"], "the test needs more copies"),
-        (["--folds", "[0]"], "--folds: unknown"),
-        (["--seeds", "[100,100]"], r"seeds=\[100, 100\]: expected different numbers"),
-        (["--seeds", "[]"], r"seeds=\[\]: expected list\[int\] or null"),
+        (["--folds", "0"], "--folds: unknown"),
+        (["--seeds", "100,100"], r"seeds=\[100, 100\]: expected different numbers"),
+        (["--seeds", "[]"], r"seeds=\[\]: expected list of int or null"),
         (["--seeds", "[-1]"], r"seeds=\[-1\]: expected different numbers >= 0"),
-        (["--train.min_lr", "1"], r"--train.min_lr: unknown. Did you mean --train.init_lr"),
+        (["--train.lr", "1"], r"--train.lr: unknown. Did you mean --train.optimizer.lr"),
     ],
 )
 def test_configurations_that_cannot_be(words, message):
     with pytest.raises(ConfigError, match=message):
-        configure("--config", "extra-BREC-GIN", *words)
+        configure("--config", "brec_table2/GIN", *words)
 
 
-def test_every_configuration_is_one_and_names_a_method_that_exists(tmp_path):
-    paths = sorted((ROOT / "configs/BREC").glob("*.json"))
-    assert len(paths) == 30
-    for path in paths:
-        config = configure("--config", path.stem)
-        assert config.row == path.stem and config.dataset == "BREC"
+def test_every_row_is_a_configuration_and_names_a_method_that_exists(tmp_path):
+    rows = [row for table in table_files().values() if table.main == "BREC" for row in table.rows.values()]
+    assert len(rows) >= 47
+    for row in rows:
+        config = configure("--config", str(row))
+        assert config.name == str(row) and config.dataset == "BREC"
         if hasattr(config, "method"):
-            assert config.method in METHODS and path.stem.endswith(config.method)
+            assert config.method in METHODS and row.name.endswith(config.method)
         else:
-            _, task = make_net(config)
-            assert config.test.q == 32 and task.n_out == config.test.d == 16 and config.net.model in path.stem
+            assert config.test.q == 32 and make_net(config)[1].n_out == config.test.d == 16
     with pytest.raises(ConfigError, match=r"method='N_11': expected one of 1-WL"):
-        main_BREC.main(["--config", "T2-BREC-N_1", "--method", "N_11", "--out_dir", str(tmp_path)])
+        main_BREC.main(["--config", "brec_table2/N_1", "--method", "N_11", "--out_dir", str(tmp_path)])
 
 
 def test_the_paper_of_table_7_is_followed():
-    train = configure("--config", "T2-BREC-PPGN").train
-    assert (train.batch_size, train.init_lr, train.weight_decay, train.epochs, train.early_stop) == (
-        32,
-        1e-4,
-        1e-4,
-        20,
-        0.2,
-    )
+    train = configure("--config", "brec_table2/PPGN").train
+    seen = (train.batch_size, train.optimizer.lr, train.optimizer.weight_decay, train.stop.epochs, train.stop.loss)
+    assert seen == (32, 1e-4, 1e-4, 20, 0.2)
+    assert (train.schedule.kind, train.schedule.patience, train.schedule.factor) == ("plateau", 10, 0.1)
     assert pairs.threshold(32, 16) == pytest.approx(72.34, abs=0.005)

@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,13 +15,15 @@ from data.COLLAB import OwnCOLLAB
 from data.dataset import DataConfig
 from data.errors import DataError
 from main_COLLAB import main
+from runs.table_files import table_files
 from tools import collab_lookalike
+from train import loop
 from train.metrics import HitsAtK
 from train.tasks import LinkPrediction
 
 ROOT = Path(__file__).resolve().parents[1]
-ROWS = sorted(path.stem for path in (ROOT / "configs" / "COLLAB").glob("*.json"))
-FACTORISATION = "T2-COLLAB-MatrixFact-L0"
+ROWS = [str(row) for table in table_files().values() if table.main == "COLLAB" for row in table.rows.values()]
+FACTORISATION = "table2_COLLAB/MatrixFact-L0"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def raw_dir(tmp_path_factory):
 def words(raw_dir, store_dir, tmp_path):
     return [
         "--dataset", "COLLAB-own", "--data.data_dir", str(raw_dir), "--data.store_dir", store_dir,
-        "--out_dir", str(tmp_path), "--train.epochs", "1", "--train.batch_size", "1024", "--progress", "false",
+        "--out_dir", str(tmp_path), "--train.stop.epochs", "1", "--train.batch_size", "1024", "--progress", "false",
     ]  # fmt: skip
 
 
@@ -45,7 +48,7 @@ def only_result(folder):
 def test_one_epoch_of_every_row(row, words, tmp_path, capsys):
     main([*words, "--config", row, "--data.limit", "200"])
     result = only_result(tmp_path)
-    assert result["status"] == "ok" and result["epochs"] == 1 and result["row"] is None
+    assert result["status"] == "ok" and result["epochs"] == 1
     assert result["dataset"]["name"] == "COLLAB-own"
     for part in ("train", "val", "test"):
         assert set(result["metrics"]["last"][part]) == {"loss", "Hits@50", "Hits@10", "Hits@100", "Hits@50_paper"}
@@ -63,7 +66,7 @@ def test_matrix_factorisation_needs_a_vector_for_each_node(words, tmp_path):
 
 def test_gcn_learns_to_predict_links(words, tmp_path):
     """By chance 50 of 2,000 negatives are passed: 2.5 %."""
-    main([*words, "--train.epochs", "8", "--train.batch_size", "512"])
+    main([*words, "--train.stop.epochs", "8", "--train.batch_size", "512"])
     metrics = only_result(tmp_path)["metrics"]["last"]
     assert metrics["test"]["Hits@50"] > 60 and metrics["val"]["Hits@50"] > 60
     assert metrics["test"]["Hits@10"] <= metrics["test"]["Hits@50"] <= metrics["test"]["Hits@100"]
@@ -73,20 +76,22 @@ def test_gcn_learns_to_predict_links(words, tmp_path):
 def test_the_result_is_hits_at_50_of_the_whole_split(words, raw_dir, store_dir, tmp_path):
     """The number of the result file, once more from the checkpoint with one forward pass."""
     from nets import build_net
-    from train.config import parse_config
+    from train import parse_config
+    from train.checkpoint import load_state
 
     main(words)
-    config = parse_config(words, "COLLAB", ["COLLAB-own"], default="T2-COLLAB-{model}-L*")
+    config = parse_config(words, "COLLAB", ["COLLAB-own"], default="table2_COLLAB/GCN-L3")
     dataset = OwnCOLLAB(DataConfig(data_dir=str(raw_dir), store_dir=store_dir))
     net = build_net(config.net, dataset.features, LinkPrediction())
-    state = config.run(0).load_checkpoint(torch.device("cpu"))
+    fold = dataset.fold(0)
+    state, _ = load_state(config.run(0), SimpleNamespace(device=torch.device("cpu"), fold=fold))
     net.load_state_dict(state["net"])
     net.eval()
     metric = HitsAtK(50)
     with torch.no_grad():
-        for g, pairs, y in dataset.fold(0).loader("test", 100):
+        for g, pairs, y in fold.loader("test", 100):
             metric.update(net(g, pairs), y)
-    assert metric.compute() == only_result(tmp_path)["metrics"]["last"]["test"]["Hits@50"]
+    assert metric.compute()["Hits@50"] == only_result(tmp_path)["metrics"]["last"]["test"]["Hits@50"]
 
 
 def test_by_command_line_from_nothing(tmp_path, child_env, monkeypatch, capsys):
@@ -95,7 +100,16 @@ def test_by_command_line_from_nothing(tmp_path, child_env, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["collab_lookalike", data])
     runpy.run_path(collab_lookalike.__file__, run_name="__main__")
     assert "collab.zip" in capsys.readouterr().out
-    words = ["--data.data_dir", data, "--out_dir", str(tmp_path / "out"), "--train.epochs", "1", "--data.limit", "100"]
+    words = [
+        "--data.data_dir",
+        data,
+        "--out_dir",
+        str(tmp_path / "out"),
+        "--train.stop.epochs",
+        "1",
+        "--data.limit",
+        "100",
+    ]
     command = [sys.executable, "main_COLLAB.py", *words, "--dataset", "COLLAB-own"]
     done = subprocess.run(command, cwd=ROOT, env=child_env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -111,25 +125,23 @@ def test_an_interrupted_run_ends_with_the_same_numbers(words, tmp_path):
     """The negatives of an epoch come from the generator that the checkpoint holds."""
     whole, parts = ["--out_dir", str(tmp_path / "whole")], ["--out_dir", str(tmp_path / "parts")]
     words += ["--data.limit", "200", "--train.batch_size", "64"]
-    main([*words, *whole, "--train.epochs", "3"])
-    stop_after(1, [*words, *parts, "--train.epochs", "3"])
-    main([*words, *parts, "--train.epochs", "3"])
+    main([*words, *whole, "--train.stop.epochs", "3"])
+    stop_after(1, [*words, *parts, "--train.stop.epochs", "3"])
+    main([*words, *parts, "--train.stop.epochs", "3"])
     assert only_result(tmp_path / "parts")["metrics"] == only_result(tmp_path / "whole")["metrics"]
 
 
 def stop_after(n_epochs, words):
-    from train.run import Run
+    saved, original = [], loop.save_state
 
-    saved, original = [], Run.save_checkpoint
-
-    def save_checkpoint(self, state):
-        original(self, state)
-        saved.append(state["epoch"])
-        if state["epoch"] == n_epochs:
+    def save_state(run, trainer, commits):
+        original(run, trainer, commits)
+        saved.append(trainer.epoch)
+        if trainer.epoch == n_epochs:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Run, "save_checkpoint", save_checkpoint)
+        patch.setattr(loop, "save_state", save_state)
         main(words)
     assert saved == [0, n_epochs]
 
@@ -142,6 +154,6 @@ def test_the_loss_is_half_of_the_papers():
     task = LinkPrediction()
     assert task.loss(scores, y) == pytest.approx(paper / 2)
     assert task.loss(scores, y.long()) == task.loss(scores, y)  # labels may be integers
-    assert (task.level, task.n_out, task.metric().name) == ("edge", 1, "Hits@50")
+    assert (task.level, task.n_out, task.metric().measures[0].name) == ("pair", 1, "Hits@50")
     far = torch.tensor([[1e4], [-1e4]])  # where the logarithm of the sigmoid would be infinite
     assert task.loss(far, torch.tensor([0.0, 1.0])) == 1e4 and F.softplus(far[0]) == 1e4

@@ -22,7 +22,7 @@ needs_data = pytest.mark.skipif(
 
 def words(store_dir, out, limit):
     folders = ["--data.data_dir", str(DATA), "--data.store_dir", store_dir, "--out_dir", str(out)]
-    return [*folders, "--data.limit", str(limit), "--train.epochs", "1", "--data.offline"]
+    return [*folders, "--data.limit", str(limit), "--train.stop.epochs", "1", "--data.offline"]
 
 
 def result(out):
@@ -34,15 +34,20 @@ def result(out):
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_trains_an_epoch(store_dir, tmp_path, capsys, model):
     main_superpixels.main(["--model", model, *words(store_dir, tmp_path, 8)])
-    assert f"T2-MNIST-{model}-" in capsys.readouterr().out
+    assert f"table2_MNIST/{model}-" in capsys.readouterr().out
     found = result(tmp_path)
-    assert found["status"] == "ok" and found["name"].startswith(f"T2-MNIST-{model}-")
+    assert found["status"] == "ok" and found["name"].startswith(f"table2_MNIST/{model}-")
     assert math.isfinite(found["metrics"]["last"]["test"]["loss"])
 
 
 @needs_data
 @pytest.mark.parametrize(
-    "row", [["--model", "GatedGCN"], ["--config", "T2-CIFAR10-GatedGCN-L4"], ["--config", "T2-CIFAR10-3WLGNN-L3-100k"]]
+    "row",
+    [
+        ["--model", "GatedGCN"],
+        ["--config", "table2_CIFAR10/GatedGCN-L4"],
+        ["--config", "table2_CIFAR10/3WLGNN-L3-100k"],
+    ],
 )
 def test_rows_of_mnist_and_cifar10_run_on_images_of_cifar10(store_dir, tmp_path, capsys, row):
     main_superpixels.main([*row, "--dataset", "CIFAR10-4k", *words(store_dir, tmp_path, 2)])

@@ -45,9 +45,26 @@ def raw(tmp_path_factory):
 def words(raw, store_dir, out, dataset, *more):
     return [
         "--dataset", dataset, "--data.data_dir", str(raw), "--data.store_dir", store_dir, "--out_dir", str(out),
-        "--data.limit", "4", "--data.workers", "1", "--data.offline", "--train.epochs", "1", "--folds", "[0]",
+        "--data.limit", "4", "--data.workers", "1", "--data.offline", "--train.stop.epochs", "1", "--folds", "0",
         "--progress", "false", *more,
     ]  # fmt: skip
+
+
+def test_walks_as_encodings_work_on_the_command_line(store_dir, tmp_path):
+    """They ended in a traceback once."""
+    words = [
+        "--net.encodings",
+        '[{"kind": "RWSE", "k": 16}]',
+        "--train.stop.epochs",
+        "1",
+        "--folds",
+        "0",
+        "--data.limit",
+        "4",
+    ]
+    folders = ["--data.store_dir", store_dir, "--out_dir", str(tmp_path), "--progress", "false"]
+    importlib.import_module("main_CSL").main([*words, *folders])
+    assert len(list(tmp_path.rglob("result.json"))) == 1
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -57,13 +74,13 @@ def words(raw, store_dir, out, dataset, *more):
         ("main_SBMs", "PATTERN"),
         ("main_SBMs", "CLUSTER"),
         ("main_molecules", "ZINC-redrawn"),
-        ("main_TUs", "TINY"),
+        ("main_TUs", "TU/TINY"),
     ],
 )
 def test_one_epoch_of_every_model(raw, store_dir, tmp_path, capsys, program, dataset, model):
     importlib.import_module(program).main(words(raw, store_dir, tmp_path, dataset, "--model", model))
     (result,) = [json.loads(path.read_text()) for path in tmp_path.rglob("result.json")]
-    assert result["status"] == "ok" and result["epochs"] == 1 and result["row"] is None
+    assert result["status"] == "ok" and result["epochs"] == 1
     assert "not a row of the paper" in capsys.readouterr().out
 
 
@@ -72,12 +89,12 @@ def run(program, child_env, *arguments):
     return subprocess.run(command, env=child_env, capture_output=True, text=True, timeout=120)
 
 
-ENCODING = ("--net.pos_enc", "rand_sign", "--net.pos_enc_dim", "4")
+ENCODING = ("--net.encodings", '[{"kind": "LapPE", "k": 4, "signs": "flip"}]')
 
 
 @pytest.mark.parametrize(
     ("program", "dataset", "more"),
-    [("main_SBMs", "CLUSTER", ENCODING), ("main_molecules", "ZINC-redrawn", ()), ("main_TUs", "TINY", ENCODING)],
+    [("main_SBMs", "CLUSTER", ENCODING), ("main_molecules", "ZINC-redrawn", ()), ("main_TUs", "TU/TINY", ENCODING)],
 )
 def test_as_a_program(raw, store_dir, tmp_path, child_env, program, dataset, more):
     done = run(program, child_env, *words(raw, store_dir, tmp_path, dataset, *more))
@@ -95,20 +112,20 @@ def test_missing_raw_files_end_with_one_line(raw, tmp_path, child_env, program, 
 
 def test_the_default_row_follows_the_dataset():
     import main_SBMs
-    from train.config import parse_config
+    from train import parse_config
 
     def row(*arguments):
-        return parse_config(list(arguments), "SBMs", main_SBMs.DATASETS, "T2-{dataset}-{model}-*").name
+        return parse_config(list(arguments), "SBMs", main_SBMs.DATASETS, "table2_PATTERN/GCN-L4").name
 
-    assert row() == "T2-PATTERN-GCN-L4"
-    assert row("--dataset", "CLUSTER", "--model", "GatedGCN") == "T2-CLUSTER-GatedGCN-L4"
-    assert row("--model", "3WLGNN") == "T2-PATTERN-3WLGNN-L3-100k"
+    assert row() == "table2_PATTERN/GCN-L4"
+    assert row("--dataset", "CLUSTER", "--model", "GatedGCN") == "table2_CLUSTER/GatedGCN-L4"
+    assert row("--model", "3WLGNN") == "table2_PATTERN/3WLGNN-L3-100k"
 
 
 def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_path, child_env):
-    given = words(raw, store_dir, tmp_path, "TINY")
+    given = words(raw, store_dir, tmp_path, "TU/TINY")
     for more, message in (
-        (["--folds", "[0,99]"], "error: folds=[0, 99]: TINY has the folds 0 to 9"),
+        (["--folds", "0,99"], "error: folds=[0, 99]: TU/TINY has the folds 0 to 9"),
         (["--folds", "[]"], "folds=[]"),
     ):
         done = run("main_TUs", child_env, *given, *more)

@@ -113,10 +113,10 @@ DETAILS = (
     detail("unreliable", unreliable("program")),
     detail("total, eq. (4)", total_by_text),
     detail("unreliable, eq. (4)", unreliable("text")),
+    detail("diverged", diverged),
 )
 COLUMNS = (
     ROW, *COUNTS, CountsAgree(), *DETAILS, Each("seeds", seeds, ("", "asked")), detail("minutes per seed", minutes),
-    detail("diverged", diverged),
 )  # fmt: skip
 
 
