@@ -48,7 +48,9 @@ NAMES = ", ".join(DATASETS)
 
 
 def declared(name):
-    """What a net must know of a dataset before the data is there."""
+    """What a net must know of a dataset before the data is there; None for one that does not say."""
+    if name.startswith(PREFIX):
+        return None
     return DECLARED.get(name) or DATASETS[name].declared
 
 

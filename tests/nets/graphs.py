@@ -27,6 +27,7 @@ def random_batch(dataset, sizes=(5, 7, 6), n_eigenvectors=0, dtype=torch.float32
             data["feat"] = x.to(dtype) if x.is_floating_point() else x
     if n_eigenvectors:
         g.ndata["laplacian"] = torch.randn(g.num_nodes(), n_eigenvectors, dtype=dtype)
-    n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": g.num_edges()}[entry.level]
+    n_edges = g.num_edges()
+    n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": n_edges, "pair": n_edges}[entry.level]
     y = torch.randn(n_items, 1, dtype=dtype) if entry.n_out == 1 else torch.randint(0, entry.n_out, (n_items,))
     return g, y
