@@ -46,7 +46,7 @@ BAD = {
         "its configuration has another identity",
     ),
     "nested too deeply": (["[" * 100_000], "not JSON"),
-    "not a number at all": (['{"format": 2, "sum": "x", "seed": NaN}'], "damaged"),
+    "not a number at all": (['{"format": 2, "sum": "x", "seed": NaN}'], "not a result"),
 }  # fmt: skip
 
 
