@@ -45,7 +45,7 @@ def plain(value):
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
