@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from runs.table_files import find_table
 from tests.train.toy import epochs_of, run_in, same_weights, toy
 from train.loop import Interrupted, Trainer, fit
 from train.optim import Cosine, Milestones, Plateau, Select, Step, Stop
@@ -239,6 +240,15 @@ def test_steps_and_milestones():
     """lr · factor ** floor(epoch / every), and one factor for each milestone that is behind."""
     assert rates(Step(every=3, factor=0.5), 8) == pytest.approx([0.5 ** (epoch // 3) for epoch in range(8)])
     assert rates(Milestones(at=[5, 2], factor=0.1), 8) == pytest.approx([1, 1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01])
+
+
+def test_the_rates_of_ecc():
+    """Fair Comparison: the milestones as they were meant, and every ten epochs as the program has them from torch 1.4 on."""
+    schedule = Milestones.model_validate(find_table("fair_ECC").row("ENZYMES").config["train"]["schedule"])
+    meant = {1: 0.1, 24: 0.1, 25: 0.01, 34: 0.01, 35: 1e-3, 44: 1e-3, 45: 1e-4, 60: 1e-4}
+    assert {n: rates(schedule, 61, lr=0.1)[n] for n in meant} == pytest.approx(meant)
+    later = {1: 0.1, 9: 0.1, 10: 0.01, 20: 1e-3, 30: 1e-4, 40: 1e-5, 60: 1e-7}
+    assert {n: rates(Step(every=10, factor=0.1), 61, lr=0.1)[n] for n in later} == pytest.approx(later)
 
 
 def plateau_by_hand(values, patience, factor, mode, threshold=1e-4, least=0.0):
