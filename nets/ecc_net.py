@@ -13,7 +13,6 @@ from data.transforms.kron import kron_laplacians
 from layers.ecc_layer import ECCLayer
 from nets.fair_nets import n_features
 from nets.heads import pool_nodes
-from nets.prepared_net import edges_of_graphs
 from nets.skeleton import AnyNetConfig
 
 N_CONVOLUTIONS = 3  # per layer
@@ -79,20 +78,18 @@ class ECCNet(nn.Module):
         return self.out(F.dropout(z, self.dropout_final, self.training))
 
     def reductions(self, g, kept, dtype):
-        """[(graph, weights of its edges)] of the batch after each Kron reduction."""
-        kept = np.split(kept.cpu().numpy(), np.cumsum(g.batch_num_nodes().tolist())[:-1])
-        graphs = [kron_laplacians(*edges, k) for edges, k in zip(edges_of_graphs(g), kept, strict=True)]
-        return [self.graph_of(level, g.device, dtype) for level in zip(*graphs, strict=True)]
-
-    def graph_of(self, laplacians, device, dtype):
-        """The batch whose edges are the entries of these matrices that are not 0, row i the edges to node i."""
-        if self.drop_below is not None:
-            laplacians = [np.where(self.drop_below > L, 0, L) for L in laplacians]
-        sizes, entries = np.array([len(L) for L in laplacians]), [np.nonzero(L) for L in laplacians]
-        first = np.cumsum(sizes) - sizes
-        dst, src = (np.concatenate([e[end] + f for e, f in zip(entries, first, strict=True)]) for end in (0, 1))
-        level = dgl.graph((torch.from_numpy(src), torch.from_numpy(dst)), num_nodes=int(sizes.sum()), device=device)
-        level.set_batch_num_nodes(torch.from_numpy(sizes).to(device))
-        level.set_batch_num_edges(torch.tensor([len(e[0]) for e in entries], device=device))
-        weights = np.concatenate([L[e] for L, e in zip(laplacians, entries, strict=True)])
-        return level, torch.from_numpy(weights).to(device, dtype)
+        """[(graph, weights of its edges)] of the batch after each Kron reduction: an edge j -> i for each entry (i, j)."""
+        sizes, (src, dst) = g.batch_num_nodes(), g.edges()
+        arrays = (x.cpu().numpy() for x in (sizes, src, dst, kept))
+        graph_of_node = torch.repeat_interleave(torch.arange(len(sizes), device=g.device), sizes)
+        made = []
+        for L, after in zip(kron_laplacians(*arrays), kept.t(), strict=True):
+            L = L.tocoo()
+            real = L.data >= self.drop_below if self.drop_below is not None else L.data != 0
+            i, j = (torch.from_numpy(end[real].astype(np.int64)).to(g.device) for end in (L.row, L.col))
+            level = dgl.graph((j, i), num_nodes=L.shape[0])
+            graph = graph_of_node[after]
+            level.set_batch_num_nodes(graph.bincount(minlength=len(sizes)))
+            level.set_batch_num_edges(graph[i].bincount(minlength=len(sizes)))
+            made.append((level, torch.from_numpy(L.data[real]).to(g.device, dtype)))
+        return made

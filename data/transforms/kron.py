@@ -1,9 +1,12 @@
 """Kron reductions of a graph (ECC): half of the nodes by the sign of an eigenvector of the Laplacian, again and again.
 
-Which nodes remain is a node field, computed once per dataset. The Laplacians of what remains follow from it.
+Which nodes remain is a node field, computed once per dataset. The Laplacians of what remains follow from it. All matrices are
+sparse: the nodes that go fall into small pieces, and a reduction inverts these alone.
 """
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
 
 from data.transforms.laplacian import refuse_directed
 
@@ -25,30 +28,35 @@ def kron_nodes(n_nodes, src, dst, k, seed=0):
     remaining, columns = np.arange(n_nodes), np.zeros((n_nodes, k), dtype=np.float32)
     for i in range(k):
         plus = power_iteration(L, random.uniform(-1, -0.5, len(remaining))) >= 0
-        L = reduced(L, plus)
-        remaining = remaining[plus] if plus.any() else remaining
+        if plus.any():
+            L, remaining = reduced(L, plus), remaining[plus]
         columns[remaining, i] = 1
     return columns
 
 
-def kron_laplacians(n_nodes, src, dst, kept):
-    """The Laplacians after each of the reductions whose nodes are the columns of `kept` (n_nodes, k)."""
-    L, before, laplacians = normalised_laplacian(n_nodes, src, dst), np.ones(n_nodes, dtype=bool), []
+def kron_laplacians(sizes, src, dst, kept):
+    """The Laplacians of a batch of graphs with `sizes` nodes after each of the reductions whose nodes are the columns of `kept`
+    (N, k): sparse and block-diagonal. A graph that has one node already has the Laplacian [1]."""
+    graph_of_node = np.repeat(np.arange(len(sizes)), sizes)
+    L, before, laplacians = normalised_laplacian(len(graph_of_node), src, dst), np.ones(len(kept), dtype=bool), []
     for after in kept.astype(bool).T:
+        alone = (np.bincount(graph_of_node[before], minlength=len(sizes)) == 1)[graph_of_node[after]]
         L = reduced(L, after[before])
+        if alone.any():
+            L = L + scipy.sparse.diags_array(np.where(alone, 1 - L.diagonal(), 0))
         before = after
-        laplacians.append(L)
+        laplacians.append(L.tocsr())
     return laplacians
 
 
 def normalised_laplacian(n_nodes, src, dst):
-    """I - D^(-1/2) A D^(-1/2), (n_nodes, n_nodes); the row of a node without edges is 0."""
-    A = np.zeros((n_nodes, n_nodes))
-    A[dst, src] = 1
-    refuse_directed(not np.array_equal(A, A.T), n_nodes)
-    degree = A.sum(1)
-    scale = 1 / np.sqrt(np.maximum(degree, 1))
-    return np.diag((degree > 0).astype(float)) - scale[:, None] * A * scale[None, :]
+    """I - D^(-1/2) A D^(-1/2), sparse; the row of a node without edges is 0."""
+    A = scipy.sparse.coo_array((np.ones(len(src)), (dst, src)), shape=(n_nodes, n_nodes)).tocsr()
+    A.data[:] = 1  # an edge that stands twice counts once
+    refuse_directed((A != A.T).nnz, n_nodes)
+    degree = A.sum(axis=1)
+    scale = scipy.sparse.diags_array(1 / np.sqrt(np.maximum(degree, 1)))
+    return (scipy.sparse.diags_array((degree > 0).astype(float)) - scale @ A @ scale).tocsr()
 
 
 def power_iteration(L, start, n=N_ITERATIONS):
@@ -61,11 +69,35 @@ def power_iteration(L, start, n=N_ITERATIONS):
 
 
 def reduced(L, plus):
-    """The Kron reduction L++ - L+- (L--)^-1 L-+ to the nodes `plus`. One node: [1]; no node is plus: L."""
-    if len(L) == 1:
-        return np.ones((1, 1))
-    if plus.all() or not plus.any():
+    """The Kron reduction L++ - L+- (L--)^-1 L-+ to the nodes `plus`."""
+    if plus.all():
         return L
     up, down = L[plus], L[~plus]
-    result = up[:, plus] - up[:, ~plus] @ np.linalg.solve(down[:, ~plus], down[:, plus])
-    return np.where(np.abs(result) < ROUNDING, 0, result)
+    result = (up[:, plus] - up[:, ~plus] @ (inverse(down[:, ~plus]) @ down[:, plus])).tocsr()
+    result.data[np.abs(result.data) < ROUNDING] = 0
+    result.eliminate_zeros()
+    return result
+
+
+def inverse(M):
+    """The inverse of a sparse matrix that falls into pieces: those of one size are inverted together."""
+    n_pieces, piece = connected_components(M, directed=False)
+    sizes = np.bincount(piece, minlength=n_pieces)
+    order = np.argsort(piece, kind="stable")
+    first = np.cumsum(sizes) - sizes
+    place = np.empty(len(piece), dtype=np.int64)  # of a row within its piece
+    place[order] = np.arange(len(piece)) - first[piece[order]]
+    M = M.tocoo()
+    row, column = M.row, M.col
+    values, rows, columns = [], [], []
+    for size in np.unique(sizes):
+        pieces = np.flatnonzero(sizes == size)
+        here, number = sizes[piece[row]] == size, np.searchsorted(pieces, piece[row])
+        blocks = np.zeros((len(pieces), size, size))
+        blocks[number[here], place[row[here]], place[column[here]]] = M.data[here]
+        members = order[first[pieces][:, None] + np.arange(size)]  # (pieces, size)
+        values.append(np.linalg.inv(blocks).ravel())
+        rows.append(np.repeat(members, size, axis=1).ravel())
+        columns.append(np.tile(members, (1, size)).ravel())
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return scipy.sparse.coo_array(entries, shape=M.shape).tocsr()

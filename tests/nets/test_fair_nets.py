@@ -301,3 +301,8 @@ def test_the_programs_threshold_leaves_self_loops_only(graph):
         for level, weights in net.reductions(graph, kept, torch.float64):
             src, dst = level.edges()
             assert ((src == dst).all() and (weights > 0).all()) == (drop_below is not None)
+
+
+def test_all_configurations_of_a_grid_need_the_same_reductions():
+    config = NETS["ECC"].Config
+    assert config(L=1, hidden_dim=4).needs == config(L=2, hidden_dim=4).needs == {"kron": {"k": 10}}
