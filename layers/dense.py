@@ -2,7 +2,7 @@
 
 A tensor h (d, B, n, n) holds d numbers for each pair (i, j) of nodes of each of B graphs. The channels stand first, so
 that a map of the channels is one product (d', d) x (d, B n n) and a product over nodes one batch of n x n matrices, and nothing is
-ever transposed. Graphs with fewer than n nodes are padded; every layer takes and gives h with zeros there.
+ever transposed. Graphs with fewer than n nodes are padded (layers/padding.py); every layer takes and gives h with zeros there.
 """
 
 import torch
@@ -11,37 +11,11 @@ from torch import nn
 EPS = 1e-6
 
 
-class Padding:
-    """Which part of a tensor (d, B, n, n) belongs to its graphs: graph b has sizes[b] nodes, the first of its n places.
-
-    real      (B, n) whether a place is a node
-    mask      (B, n, n) 1 where both places are nodes, else 0; None when no graph is padded
-    n_nodes   (B, 1, 1) of each graph, at least 1, to divide by
-    """
-
-    def __init__(self, sizes, dtype):
-        self.sizes = sizes
-        self.n = max(1, int(sizes.max()))
-        self.real = torch.arange(self.n, device=sizes.device) < sizes[:, None]
-        self.n_nodes = sizes.clamp(min=1).to(dtype)[:, None, None]
-        self.mask = None
-        if int(sizes.min()) < self.n:
-            self.mask = (self.real[:, :, None] & self.real[:, None, :]).to(dtype)
-
-    def zero_(self, h):
-        """h with zeros at the padding, in place."""
-        return h if self.mask is None else h.mul_(self.mask)
-
-    def nodes(self, x):
-        """x (d, B, n), one vector a place -> (N, d), one a node, graph after graph."""
-        x = x.flatten(1)
-        if self.mask is not None:
-            x = x.index_select(1, self.real.flatten().nonzero().flatten())
-        return x.t()
-
-
 class ChannelMap(nn.Module):
-    """W h_ij + b for each pair (i, j), the 1x1 convolution of B.2.2: h (in_dim, B, n, n) -> (out_dim, B, n, n)."""
+    """W h_ij + b for each pair (i, j), the 1x1 convolution of B.2.2: h (in_dim, B, n, n) -> (out_dim, B, n, n).
+
+    >>> h = ChannelMap(3, 8)(torch.randn(3, 2, 5, 5))
+    """
 
     def __init__(self, in_dim, out_dim, bias=True):
         super().__init__()
@@ -63,7 +37,11 @@ def drawn_as_linear(channel_map):
 
 
 class PairNorm(nn.Module):
-    """Normalise each channel over the n x n pairs of each graph, then scale and shift: the `layer_norm` of the WL-GNNs."""
+    """Normalise each channel over the n x n pairs of each graph, then scale and shift: the `layer_norm` of the WL-GNNs.
+
+    >>> from layers.padding import Padding
+    >>> h = PairNorm(3)(torch.randn(3, 2, 5, 5), Padding(torch.tensor([5, 5]), torch.float32))
+    """
 
     def __init__(self, dim):
         super().__init__()
@@ -80,7 +58,11 @@ class PairNorm(nn.Module):
 
 class PairBatchNorm(nn.Module):
     """Normalise each channel over the pairs of all graphs of the batch. Without scale and shift, and in evaluation with the mean
-    and variance of the last training batch (momentum 1): the batch normalisation of PPGN in BREC."""
+    and variance of the last training batch (momentum 1): the batch normalisation of PPGN in BREC.
+
+    >>> from layers.padding import Padding
+    >>> h = PairBatchNorm(3)(torch.randn(3, 2, 5, 5), Padding(torch.tensor([5, 5]), torch.float32))
+    """
 
     def __init__(self, dim):
         super().__init__()

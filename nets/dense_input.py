@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from layers.dense import Padding
+from layers.padding import Padding
 
 
 @dataclass

@@ -7,7 +7,6 @@ is made smaller, and its activations are computed again in the backward pass ins
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import nn
@@ -15,12 +14,10 @@ from torch.utils.checkpoint import checkpoint
 
 from data.section import NO_IDENTITY
 from layers.dense import dropout
+from layers.padding import n_pairs, similar_sizes
 from nets.dense_input import DenseInput
 from nets.encodings import AnyNumbers
 from nets.skeleton import EncodedConfig
-
-# What one more piece costs, in pairs of nodes (measured): fewer pieces mean more padding.
-PAIRS_PER_PIECE = 500
 
 
 class DenseConfig(EncodedConfig):
@@ -136,29 +133,3 @@ class DenseNet(nn.Module):
         if sum(n_pairs(sizes[piece]) for piece in pieces) <= max_pairs:
             return pieces, False
         return similar_sizes(sizes, max_pairs), torch.is_grad_enabled()
-
-
-def n_pairs(sizes):
-    """Pairs of a padded tensor of graphs of these sizes."""
-    return len(sizes) * int(sizes.max()) ** 2
-
-
-def similar_sizes(sizes, max_pairs=np.inf):
-    """Divide graphs so that padding and the number of pieces cost least together: lists of graph numbers.
-
-    No piece has more than max_pairs pairs, unless it is a single graph. By dynamic programming over the graphs in order of
-    size: cost[j] is the least cost of the j smallest.
-    """
-    order = np.argsort(sizes, kind="stable")
-    cost, start = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, int)
-    for j, size in enumerate(sizes[order], 1):
-        pairs = np.arange(j, 0, -1) * float(size) ** 2  # of the piece that begins at graph 0, 1, … j - 1
-        total = cost[:j] + pairs + PAIRS_PER_PIECE
-        total[:-1][pairs[:-1] > max_pairs] = np.inf
-        start[j] = np.argmin(total)
-        cost[j] = total[start[j]]
-    pieces, j = [], len(sizes)
-    while j:
-        pieces.append(np.sort(order[start[j] : j]))
-        j = start[j]
-    return pieces[::-1]

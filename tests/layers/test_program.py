@@ -10,10 +10,10 @@ import dgl
 import pytest
 import torch
 
-from layers.dense import Padding
 from layers.gat_layer import EdgeFeatGATLayer, EdgeReprGATLayer
 from layers.graphsage_layer import GraphSageEdgeReprLayer, GraphSageLayer
 from layers.monet_layer import MoNetLayer
+from layers.padding import Padding
 from layers.ring_layer import RingLayer
 from layers.three_wl_layer import ThreeWLLayer
 

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layers.dense import Padding, PairNorm
+from layers.dense import PairNorm
+from layers.padding import Padding
 from layers.ring_layer import EquivariantMaps, RingLayer
 from tests.layers.reference import randomised
 
@@ -63,7 +64,7 @@ def by_equation(layer, h, biased):
     """Eq. (43) for one graph, with 1, 2, … factors in the terms, of which the first, the last or all have a diagonal bias."""
     eye = torch.eye(h.shape[-1], dtype=h.dtype)
     m, out = 0, layer.b[..., 0]
-    for n_factors in range(1, layer.radius + 1):
+    for n_factors in range(1, len(layer.w) + 1):
         product = layer.w[n_factors - 1] * eye.expand(OUT, -1, -1)
         with_bias = {"first": [0], "last": [n_factors - 1], "all": range(n_factors)}[biased]
         for k in range(n_factors):
@@ -136,7 +137,7 @@ def test_each_map_alone_is_in_the_layer_once():
     n = 4
     h, padding = padded(random_graphs([n]))
     for name, T in basis(n).items():
-        L = EquivariantMaps(IN, OUT, 1).double()
+        L = EquivariantMaps(IN, OUT, 1, biased=[]).double()
         for p in L.parameters():
             torch.nn.init.zeros_(p)
         with torch.no_grad():
@@ -153,6 +154,20 @@ def test_equals_the_equation(layer, options, sizes):
     h, padding = padded(graphs)
     expected, _ = padded([by_equation(layer, graph, options.get("biased", "last")) for graph in graphs])
     torch.testing.assert_close(layer(h, padding), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sizes", [[4], [1], [5, 1, 3, 4]], ids=str)
+def test_the_plain_formula_gives_the_same_values_and_gradients(layer, sizes):
+    h, padding = padded(random_graphs(sizes))
+    results = []
+    for way in (layer, layer.plain):
+        layer.zero_grad()
+        x = h.clone().requires_grad_()
+        y = way(padding.zero_(1 * x), padding)  # a layer takes zeros at the padding
+        (y * torch.arange(y.numel(), dtype=y.dtype).cos().view_as(y)).sum().backward()
+        results.append([y, *(p.grad for p in (x, *layer.parameters()))])
+    for seen, expected in zip(*results, strict=True):
+        torch.testing.assert_close(seen, expected, rtol=0, atol=1e-10)
 
 
 def test_renumbered_nodes_give_renumbered_output(layer):

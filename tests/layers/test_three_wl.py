@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layers.dense import Padding, dropout, max_diagonal_and_rest
+from layers.dense import dropout, max_diagonal_and_rest
+from layers.padding import Padding
 from layers.three_wl_layer import ThreeWLLayer
 from tests.layers.reference import randomised
 from tests.layers.test_ring import padded, random_graphs

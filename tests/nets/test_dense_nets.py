@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from data.CSL import skip_link_edges
 from data.dataset import Features
 from data.store import Field
+from layers.padding import n_pairs, similar_sizes
 from nets.dense_input import DenseInput
-from nets.dense_skeleton import n_pairs, similar_sizes
 from nets.encodings import LapPE
 from nets.gcn_net import GCNNet
 from nets.ppgn_net import PPGNNet
@@ -206,13 +206,13 @@ def test_the_heads_are_those_of_the_equations(model, level, options):
 
 def test_the_form_reaches_the_layers():
     """RingGNN: at nodes and edges we sum over the other index than the program, so of a product the other factor has the bias."""
-    unread = {
-        (level, form): net_of("RingGNN", level, form=form).layers[1].L.unread
+    biased = {
+        (level, form): net_of("RingGNN", level, form=form).layers[1].L.biased
         for level in TASKS
         for form in ("program", "text")
     }
-    assert unread["graph", "program"] == (1,) and unread["node", "program"] == unread["edge", "program"] == (2,)
-    assert all(unread[level, "text"] == () for level in TASKS)
+    assert biased["graph", "program"] == [0, 2] and biased["node", "program"] == biased["edge", "program"] == [0, 1]
+    assert all(biased[level, "text"] == [0, 1, 2] for level in TASKS)
     assert not net_of("3WLGNN", form="text").layers[1].M1.last_relu
 
 

@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 
 from data.dataset import Features
-from layers.dense import Padding, PairBatchNorm
+from layers.dense import PairBatchNorm
+from layers.padding import Padding
 from layers.ppgn_layer import PPGNLayer
 from nets import build_net
 from nets.ppgn_net import PPGNNet
