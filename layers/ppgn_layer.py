@@ -16,6 +16,9 @@ class PPGNLayer(ThreeWLLayer):
 
     Of a batch with more than `max_pairs` pairs the activations are computed again in the backward pass instead of being kept. The
     normalisation then sees the same batch twice, which leaves the same mean and variance.
+
+        >>> from layers.padding import Padding
+        >>> h = PPGNLayer(3, 8)(torch.randn(3, 2, 5, 5), Padding(torch.tensor([5, 5]), torch.float32))
     """
 
     max_pairs = np.inf

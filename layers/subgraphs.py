@@ -21,6 +21,10 @@ class Subgraphs:
     graph        (N,) graph of a node
 
     When all graphs have k subgraphs with all their nodes, R = N k, and rows are spread without being copied.
+
+        >>> s = Subgraphs(dgl.graph(([0, 1], [1, 0])), [np.array([[True, True], [True, False]])])  # an edge, and its first node
+        >>> s.sum_neighbours(torch.ones(3, 1)).flatten().tolist()
+        [1.0, 0.0, 1.0]
     """
 
     def __init__(self, g, members):

@@ -10,7 +10,10 @@ FORMS = ("program", "text")
 
 class ChannelMLP(nn.Module):
     r"""M_W of eq. (41): h_ij -> W_b σ(W_a h_ij) for each pair, here with biases and with `depth` maps; `last_relu`: σ after the
-    last map too. With `padding` the result is zero there."""
+    last map too. With `padding` the result is zero there.
+
+        >>> h = ChannelMLP(3, 8)(torch.randn(3, 2, 5, 5))
+    """
 
     def __init__(self, in_dim, out_dim, depth=2, last_relu=True):
         super().__init__()
@@ -30,7 +33,7 @@ class ThreeWLLayer(nn.Module):
 
         h' = W_h h + W_m (M_W1(h) · M_W2(h)) + b        with residual: h' + R h
 
-    Shapes: h (in_dim, B, n, n) -> (out_dim, B, n, n), zero at the padding.
+    Shapes: h (in_dim, B, n, n) -> h' (out_dim, B, n, n), zero at the padding.
 
     Deviation: (40) prints Concat(M_W1(h) · M_W2(h), M_W3(h)), which would double the width in each layer. The printed counts need a
     linear map of Concat(h, M_W1(h) · M_W2(h)) back to the width, as in the original program: [W_h W_m] is that map.
@@ -40,6 +43,9 @@ class ThreeWLLayer(nn.Module):
 
     First weights are Xavier-uniform, those of [W_h W_m] as of one map, biases 0; R starts as nn.Linear does. `batch_norm`, of h'
     over all pairs, is for PPGNLayer.
+
+        >>> from layers.padding import Padding
+        >>> h = ThreeWLLayer(3, 8)(torch.randn(3, 2, 5, 5), Padding(torch.tensor([5, 5]), torch.float32))
     """
 
     def __init__(
