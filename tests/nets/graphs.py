@@ -4,6 +4,7 @@ import dgl
 import torch
 
 from data.registry import declared
+from layers.gat_layer import EdgeReprGATLayer
 
 
 def random_feature(field, n):
@@ -31,3 +32,14 @@ def random_batch(dataset, sizes=(5, 7, 6), n_eigenvectors=0, dtype=torch.float32
     n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": n_edges, "pair": n_edges}[entry.level]
     y = torch.randn(n_items, 1, dtype=dtype) if entry.n_out == 1 else torch.randint(0, entry.n_out, (n_items,))
     return g, y
+
+
+def counted_only(net):
+    """Names of the parameters that only the printed counts need: an embedding that nothing reads, and what the last layer has
+    for the edges, which no head reads. They have no gradient."""
+    layers = getattr(net, "layers", [])
+    last = f"layers.{len(layers) - 1}."
+    names = {name for name, _ in net.named_parameters() if name.startswith(("unread.", f"{last}update_e."))}
+    if len(layers) and isinstance(layers[-1], EdgeReprGATLayer):
+        names |= {f"{last}B", f"{last}b"}
+    return names
