@@ -29,6 +29,7 @@ BREC:
 A Fair Comparison:
 
     closed_sage_layer   GraphSAGE with one map for a node and its neighbours
+    diffpool_layer      DiffPool            ecc_layer           ECC
     dgcnn_layer         DGCNN               sortpool            its read-out
 
 What they are written in:

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import nn
 
-from layers.dense import Padding
 from layers.diffpool_layer import DiffPoolLayer, SAGEBlock
+from layers.padding import Padding
 from nets.fair_nets import n_features
 from nets.heads import Scores
 from nets.skeleton import AnyNetConfig
