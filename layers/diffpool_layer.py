@@ -18,6 +18,8 @@ class DenseSAGELayer(nn.Module):
         x_i' = W (Σ_j A_ij x_j / max(Σ_j A_ij, 1)) + b          0 where there is no node
 
     Shapes: A (B, n, n), x (B, n, in_dim) -> (B, n, out_dim).
+
+        >>> x = DenseSAGELayer(3, 8)(torch.ones(2, 5, 5), torch.randn(2, 5, 3))
     """
 
     def __init__(self, in_dim, out_dim):
@@ -42,6 +44,8 @@ class SAGEBlock(nn.Module):
         x1 = BN(ReLU(c1(x)))        x2 = BN(ReLU(c2(x1)))        x3 = c3(x2)
 
     Deviation: batch normalisation looks at nodes only. With `padded` it counts all places of the batch, as the program does.
+
+        >>> x = SAGEBlock(3, 4, 8)(torch.ones(2, 5, 5), torch.randn(2, 5, 3))
     """
 
     def __init__(self, in_dim, hidden_dim, out_dim, padded=False, linear=False):
