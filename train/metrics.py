@@ -102,7 +102,7 @@ class HitsAtK:
     def __init__(self, K=50, other_K=(10, 100)):
         self.K, self.other_K, self.name = K, other_K, f"Hits@{K}"
         names = (self.name, *(f"Hits@{k}" for k in other_K), f"{self.name}_paper")
-        self.measures = tuple(map(hits, names))
+        self.measures = tuple(map(hits, dict.fromkeys(names)))
         self.positive, self.negative = [], []
 
     def update(self, scores, y):

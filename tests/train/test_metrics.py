@@ -13,10 +13,19 @@ from sklearn import metrics as sk
 from train.metrics import MAE, Accuracy, BinaryF1, HitsAtK, WeightedAccuracy
 
 
-def in_batches(metric, scores, y, cuts):
+def all_in_batches(metric, scores, y, cuts):
+    """{name: value} of a metric that sees the items in batches."""
     for a, b in zip([0, *cuts], [*cuts, len(y)], strict=True):
         metric.update(scores[a:b], y[a:b])
-    return metric.compute()
+    values = metric.compute()
+    assert list(values) == [measure.name for measure in metric.measures]
+    assert all(measure.allows(values[measure.name]) for measure in metric.measures)
+    return values
+
+
+def in_batches(metric, scores, y, cuts):
+    """The first value, which selects."""
+    return all_in_batches(metric, scores, y, cuts)[metric.measures[0].name]
 
 
 @st.composite
@@ -58,7 +67,7 @@ def test_mae_is_scikit_learns(n, seed, n_targets):
 def test_mae_of_a_flat_target_is_not_broadcast():
     metric = MAE()
     metric.update(torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 4.0]))
-    assert metric.compute() == 1.0  # broadcasting (2, 1) against (2,) would give 1.5
+    assert metric.compute() == {"MAE": 1.0}  # broadcasting (2, 1) against (2,) would give 1.5
 
 
 def test_by_hand():
@@ -97,12 +106,12 @@ def links(draw):
 def test_hits_at_k_is_the_slow_loops_with_ties_and_any_batches(case, K):
     scores, y, cuts = case
     positive, negative = scores[y == 1].tolist(), scores[y == 0].tolist()
-    metric = HitsAtK(K, other_K=(1, 7))
-    assert in_batches(metric, scores[:, None], y, cuts) == pytest.approx(slow_hits(positive, negative, K))
-    assert metric.extras() == pytest.approx(
-        {f"Hits@{k}": slow_hits(positive, negative, k) for k in (1, 7)}
+    found = all_in_batches(HitsAtK(K, other_K=(1, 7)), scores[:, None], y, cuts)
+    assert found == pytest.approx(
+        {f"Hits@{k}": slow_hits(positive, negative, k) for k in (K, 1, 7)}
         | {f"Hits@{K}_paper": slow_hits(positive, negative[: len(positive)], K)}
     )
+    assert next(iter(found)) == f"Hits@{K}"
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +132,7 @@ def test_hits_at_k_is_ogbs(ogb_evaluator, seed):
     positive, negative = random.randn(n_positive) + 1, random.randn(n_negative)
     positive, negative = (torch.from_numpy(x.round(1)).float() for x in (positive, negative))  # ties
     y = torch.cat([torch.ones(n_positive), torch.zeros(n_negative)])
-    metric = HitsAtK(50)
-    found = {"Hits@50": in_batches(metric, torch.cat([positive, negative]), y, [n_positive // 2])} | metric.extras()
+    found = all_in_batches(HitsAtK(50), torch.cat([positive, negative]), y, [n_positive // 2])
     for K in (10, 50, 100):
         ogb_evaluator.K = K
         expected = ogb_evaluator.eval({"y_pred_pos": positive, "y_pred_neg": negative})[f"hits@{K}"]
@@ -144,7 +152,7 @@ def test_hits_at_k_by_hand():
 def test_the_papers_hits_look_at_as_many_negatives_as_positives():
     metric = HitsAtK(1, other_K=())
     metric.update(torch.tensor([0.6, 0.2, 0.3, 0.1, 0.9]), torch.tensor([1, 1, 0, 0, 0]))
-    assert metric.compute() == 0 and metric.extras() == {"Hits@1_paper": 50.0}  # the negative of 0.9 is the third
+    assert metric.compute() == {"Hits@1": 0, "Hits@1_paper": 50.0}  # the negative of 0.9 is the third
 
 
 def test_hits_without_a_positive_pair():
@@ -152,3 +160,16 @@ def test_hits_without_a_positive_pair():
     metric.update(torch.zeros(3, 1), torch.zeros(3))
     with pytest.raises(ValueError, match="no positive pair"):
         metric.compute()
+
+
+def test_what_a_metric_says_of_itself():
+    """Name, direction, unit and range: by these its results are checked and printed."""
+    said = {
+        measure.name: measure for metric in (Accuracy(), BinaryF1(), MAE(), HitsAtK()) for measure in metric.measures
+    }
+    assert [name for name, measure in said.items() if measure.better == "min"] == ["MAE"]
+    assert {name for name, measure in said.items() if measure.percent} == set(said) - {"F1", "MAE"}
+    assert (said["accuracy"].high, said["F1"].high, said["MAE"].high, said["Hits@50"].high) == (100, 1, None, 100)
+    assert not said["accuracy"].allows(108.0) and not said["F1"].allows(1.1) and not said["MAE"].allows(-0.1)
+    assert not said["MAE"].allows(float("nan")) and said["MAE"].allows(1e9)
+    assert WeightedAccuracy(2).measures == Accuracy.measures

@@ -17,9 +17,9 @@ TASKS = {
     "edge classification": ("TSP", EdgeClassification()),
 }
 N_STEPS = 600
-# PPGN's outputs are embeddings of pairs of graphs, normalised over the batch; tests/test_main_BREC.py trains it
-MODELS = [name for name in NETS if name not in ("MF", "kNN", "PPGN")]
-WIDTHS = {"GAT": {"hidden_dim": 8, "out_dim": 64}, "RingGNN": {"hidden_dim": 32}, "3WLGNN": {"hidden_dim": 32}}
+# those of BREC give embeddings of pairs of graphs; tests/train/test_siamese.py trains them
+MODELS = ("MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN", "RingGNN", "3WLGNN")
+WIDTHS = {"GAT": 8, "RingGNN": 32, "3WLGNN": 32}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -31,10 +31,8 @@ def test_eight_graphs_are_learned_by_heart(model, kind):
     g, y = random_batch(dataset, sizes=(5, 6, 7, 5, 6, 7, 8, 4), n_eigenvectors=8)
     node = {"MNIST": Field("node", "feat", "float32", (3,)), "ZINC": Field("node", "feat", "int64", n_types=28)}
     node |= {"PATTERN": Field("node", "feat", "int64", n_types=3), "TSP": Field("node", "feat", "float32", (2,))}
-    features = Features(node[dataset], None, 8)
-    widths = WIDTHS.get(model, {"hidden_dim": 64, "out_dim": 64})
-    config = NETS[model].Config(L=2, pos_enc="eigvecs", pos_enc_dim=8, **widths)
-    net = build_net(config, features, task)
+    config = NETS[model].Config(L=2, hidden_dim=WIDTHS.get(model, 64), encodings=[{"kind": "LapPE", "k": 8}])
+    net = build_net(config, Features(node[dataset], None), task)
     optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=N_STEPS)
     first = None
