@@ -7,6 +7,7 @@ import pytest
 from runs.table_files import find_row, table_files
 from train.cli import all_keys, parse_config
 from train.config import Config
+from train.selection import SelectionConfig
 
 DEFAULT = "table3/GCN-LapPE-L4"
 ENCODINGS = '[{"kind": "RWSE", "k": 5}]'
@@ -33,6 +34,7 @@ def test_the_default_row_and_the_row_of_a_model():
 SAMPLES = {
     "dataset": "CSL", "seed": 7, "folds": [1, 2], "device": "cpu", "out_dir": "o", "force": True, "progress": False,
     "data.store_dir": "s", "data.data_dir": "d", "data.raw_dir": "r", "data.offline": True, "data.workers": 1, "data.limit": 9,
+    "data.features": "labels", "data.splits": "fair",
     "net.model": "GCN", "net.L": 3, "net.hidden_dim": 8, "net.in_feat_dropout": 0.5, "net.dropout": 0.25,
     "net.batch_norm": False, "net.residual": False, "net.graph_norm": True, "net.head.pool": "sum", "net.head.mlp": [0.5],
     "net.encodings": ENCODINGS,
@@ -250,5 +252,8 @@ def test_a_first_try_is_on_the_small_dataset(capsys):
 def test_every_row_can_be_asked_for_by_its_name(name):
     table = table_files()[name]
     for row in table.rows.values():
-        config = parse_config(["--config", str(row)], table.main, [row.config["dataset"]], default=str(row))
+        schema = SelectionConfig if "grid" in row.config else Config
+        config = parse_config(
+            ["--config", str(row)], table.main, [row.config["dataset"]], str(row), schema_of=lambda content, s=schema: s
+        )
         assert config.name == str(row) and config.run().id == row.id()

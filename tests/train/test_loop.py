@@ -122,9 +122,9 @@ class Blowing(torch.nn.Module):
         super().__init__()
         self.net, self.left, self.how = net, at, how
 
-    def forward(self, g):
+    def forward(self, g, of=None):
         self.left -= 1
-        return self.how(self.net(g)) if self.left < 0 else self.net(g)
+        return self.how(self.net(g, of)) if self.left < 0 else self.net(g, of)
 
 
 def allocate_too_much(scores):
@@ -188,7 +188,7 @@ def test_the_first_step_of_an_epoch_may_be_alone(tmp_path):
     for _ in range(2):
         optimizer.zero_grad()
         for i, place in enumerate(torch.randperm(len(indices), generator=shuffling).tolist()):
-            g, y = fold.store.batch(indices[place : place + 1])
+            g, _, y = fold.store.batch(indices[place : place + 1])
             losses.append(task.loss(by_hand(g), y))
             losses[-1].backward()
             if i in (0, 3):
@@ -333,7 +333,7 @@ def test_workers_change_nothing(tmp_path):
 class Heuristic(torch.nn.Module):
     """Predicts class 1 for every graph."""
 
-    def forward(self, g):
+    def forward(self, g, of=None):
         return torch.tensor([[0.0, 1.0]]).repeat(g.batch_size, 1)
 
 

@@ -145,7 +145,7 @@ def by_hand(parts, k, how):
     for start in range(0, len(batches), k):
         group = batches[start : start + k]
         gradients = []
-        for g, y in group:
+        for g, _, y in group:
             gradients.append(torch.autograd.grad(task.loss(net(g), y), list(net.parameters())))
         with torch.no_grad():
             for parameter, *of_batches in zip(net.parameters(), *gradients, strict=True):
