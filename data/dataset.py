@@ -11,7 +11,7 @@ from pydantic import Field as Key
 
 from data.draw import draw_graph
 from data.errors import DataError
-from data.folds import GraphFold, NodeFold
+from data.folds import GraphFold, NodeFold, PairFold
 from data.section import NO_IDENTITY, Section
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
@@ -158,5 +158,7 @@ class GraphDataset:
         parts = self.store.split(name)
         if self.config.limit:
             parts = {part: evenly_spaced(items, self.config.limit) for part, items in parts.items()}
-        kind = {"graph": GraphFold, "node": NodeFold}[self.store.split_level(name)]
-        return kind(name, self.store, parts)
+        if self.store.split_level(name) == "node":
+            return NodeFold(name, self.store, parts)
+        only_true_pairs = "pair.of" in self.store.fields and "pair.label" not in self.store.fields
+        return (PairFold if only_true_pairs else GraphFold)(name, self.store, parts)

@@ -127,5 +127,81 @@ class LinkFold:
         return EvaluationPairs(self.g, positive, pairs_tensor(self.negatives[part]), max(batch_size, EVALUATION_PAIRS))
 
 
+# --------------------------------------------------------------------------------------------------------------------
+# Pairs of nodes inside many graphs
+
+
+@dataclass
+class PairFold:
+    """One division of graphs whose field `pair.of` names the true pairs of their nodes (PCQM-Contact)."""
+
+    name: str
+    store: Packed
+    parts: dict
+
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+        """With `shuffle` the batches of training, otherwise those that evaluate a part."""
+        graphs = GraphFold(self.name, self.store, self.parts).loader(part, batch_size, shuffle, generator, workers)
+        return PairBatches(graphs, generator if shuffle else None)
+
+
+@dataclass
+class PairBatches:
+    """Batches (g, of, y). In training, `of` has the true pairs (label 1) and for each of them two others with the same head (label
+    0), drawn anew in each pass. In evaluation it has all ordered pairs of each graph, a node with itself too: those that are
+    neither true nor drawn have the label NaN and are ranked only. There the draws are the same in every pass, whatever the
+    batches, so that losses can be compared."""
+
+    graphs: Loader
+    generator: torch.Generator | None
+
+    def __len__(self):
+        return len(self.graphs)
+
+    def __iter__(self):
+        seed = 0 if self.generator is None else int(torch.randint(2**62, (), generator=self.generator))
+        random = np.random.default_rng(seed)
+        for g, true, _ in self.graphs:
+            sizes = g.batch_num_nodes().numpy().astype(np.int64)
+            false = false_pairs(true.numpy(), sizes, random)
+            if self.generator is None:
+                yield Batch(g, *all_pairs(true.numpy(), false, sizes))
+            else:
+                yield Batch(g, *labelled(true.t(), torch.from_numpy(false).t()))
+
+
+def false_pairs(true, sizes, random, per_pair=2, rounds=10):
+    """(2, M) pairs (h, x): for each true pair (h, t) `per_pair` nodes x of its graph, each equally likely.
+
+    A pair that is true or was drawn before is drawn again, in up to `rounds` rounds; what is still wrong then is left out.
+    """
+    head = np.repeat(true[0], per_pair)
+    graph = np.searchsorted(np.cumsum(sizes), head, side="right")
+    start, n = (np.cumsum(sizes) - sizes)[graph], sizes[graph]
+    tails = start[:, None] + (random.random((len(head), rounds)) * n[:, None]).astype(np.int64)
+    n_nodes = sizes.sum()
+    known, tail = true[0] * n_nodes + true[1], tails[:, 0]
+    for k in range(1, rounds + 1):
+        codes = head * n_nodes + tail
+        wrong = np.isin(codes, known)
+        wrong[np.setdiff1d(np.arange(len(codes)), np.unique(codes, return_index=True)[1])] = True
+        if k < rounds:
+            tail = np.where(wrong, tails[:, k], tail)
+    return np.stack([head, tail])[:, ~wrong]
+
+
+def all_pairs(true, false, sizes):
+    """(of, y): all ordered pairs inside each graph, and 1 for the true ones, 0 for the false ones, NaN for the others."""
+    start, first = np.cumsum(sizes) - sizes, np.cumsum(sizes**2) - sizes**2
+    graph = np.repeat(np.arange(len(sizes)), sizes**2)
+    place = np.arange(len(graph)) - first[graph]
+    of = np.stack([place // sizes[graph], place % sizes[graph]]) + start[graph]
+    y = np.full(len(graph), np.nan, dtype=np.float32)
+    for (head, tail), label in ((false, 0), (true, 1)):
+        i = np.searchsorted(np.cumsum(sizes), head, side="right")
+        y[first[i] + (head - start[i]) * sizes[i] + tail - start[i]] = label
+    return torch.from_numpy(of), torch.from_numpy(y)
+
+
 def pairs_tensor(pairs):
     return torch.from_numpy(pairs.astype(np.int64))
