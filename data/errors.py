@@ -4,7 +4,7 @@ REMEDY = "delete the file, and get it again"  # for a raw file that is damaged o
 
 
 class DataError(Exception):
-    """A raw file is missing, damaged or not what it should be."""
+    """A raw file is missing, damaged or not what it should be; or a split cannot be used."""
 
 
 class StoreError(Exception):

@@ -33,3 +33,15 @@ MAE = Measure("MAE", "min")
 
 def hits(name):
     return Measure(name, "max", percent=True, high=100)
+
+
+# as fractions, with the digits that the papers print
+MACRO_F1 = Measure("macro_F1", "max", digits=4, high=1)
+AP = Measure("AP", "max", digits=4, high=1)
+AUROC = Measure("AUROC", "max", digits=4, high=1)
+R2 = Measure("R2", "max", digits=4, low=None, high=1)
+
+
+def ranking(name):
+    """Of ranks inside graphs: MRR, or Hits@k as a fraction."""
+    return Measure(name, "max", digits=4, high=1)

@@ -14,6 +14,7 @@ import dgl
 import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from data.errors import DataError
 from nets.heads import Scores
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
@@ -25,7 +26,7 @@ from train.random_state import get_random_state, make_deterministic, seed_all, s
 SHARE = 0.03  # of its time a run may spend on checkpoints
 
 
-class Diverged(Exception):
+class Diverged(FloatingPointError):
     """The loss became NaN or infinite."""
 
 
@@ -100,9 +101,12 @@ class Trainer:
                     raise Diverged(f"the loss of a {split} batch is {loss.item()} in epoch {self.epoch + 1}")
                 if training:
                     self._learn(loss, i, len(loader))
-                loss_sum += loss.item() * len(y)
-                n_items += len(y)
-                metric.update(scores, y)
+                n = self.task.count(y)
+                loss_sum += loss.item() * n
+                n_items += n
+                metric.update(scores, y, g, of)
+        if not n_items:
+            raise DataError(f"{self.fold.store.name}, {self.fold.name}: no label of the {split} split is known")
         return {"loss": loss_sum / n_items, **metric.compute()}
 
     def _scores_and_loss(self, g, of, y):
@@ -221,7 +225,7 @@ def train_to_the_end(trainer, run, board, check_signals):
                 trainer.net.load_state_dict(trainer.best["weights"])
                 best = trainer.evaluate(check_signals)
             outcome = {"status": "ok", "stopped_by": reason, "metrics": {"last": last, "best_val": best}}
-        except Diverged as error:
+        except FloatingPointError as error:  # of the loss, or of the scores that a metric is given
             outcome = {"status": "Diverged", "stopped_by": str(error), "metrics": None}
         except (RuntimeError, MemoryError, dgl.DGLError) as error:
             if not is_out_of_memory(error):

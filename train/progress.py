@@ -41,10 +41,10 @@ class Progress:
         return min(1.0, max(shares))
 
     def show(self, record):
-        name = self.trainer.measure.name
+        name, digits = self.trainer.measure.name, self.trainer.measure.digits
         text = (
             f"epoch {record['epoch']}, lr {record['lr']:.1e}, loss {record['train']['loss']:.4f} / {record['val']['loss']:.4f}, "
-            f"{name} {record['train'][name]:.2f} / {record['val'][name]:.2f} (train / val)"
+            f"{name} {record['train'][name]:.{digits}f} / {record['val'][name]:.{digits}f} (train / val)"
         )
         if self.bar is not None:
             self.bar.n = round(100 * self.share())
