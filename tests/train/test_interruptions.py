@@ -64,7 +64,8 @@ class Life:
         self.process.join(120)
         self.process.kill()  # nothing, unless it hangs
         self.process.join()
-        code, text = self.process.exitcode, self.log.read_text()
+        code = self.process.exitcode
+        text = self.log.read_text() if self.log.exists() else ""  # killed before its first word
         self.process.close()
         return code, text
 
