@@ -10,10 +10,11 @@ results/.
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 from launch.engine import Display
-from launch.reproduce import chosen_rows, make_engine, make_jobs, setting
+from launch.reproduce import chosen_rows, make_engine, make_jobs, plan, setting
 from runs.collect import RESULTS, read_results
 from runs.errors import ConfigError, nearest
 from runs.table_files import ROOT, find_table
@@ -44,7 +45,7 @@ def all_jobs(entries, out, **needed):
     jobs = {}
     for entry in entries:
         for job in jobs_of(entry, out, **needed):
-            jobs.setdefault((job.folder, job.results), job)
+            jobs.setdefault((job.id, job.seed), job)
     return list(jobs.values())
 
 
@@ -53,6 +54,12 @@ def collected(jobs):
     records, _ = read_results([RESULTS]) if RESULTS.exists() else ([], [])
     known = {(record["id"], record["seed"], record["fold"]) for record in records}
     return {job.name for job in jobs if all((job.id, job.seed, fold) in known for fold in range(len(job.results)))}
+
+
+def missing_jobs(entries, out):
+    jobs = all_jobs(entries, out)
+    there = collected(jobs)
+    return [job for job in jobs if job.name not in there]
 
 
 def main(argv=None):
@@ -74,11 +81,10 @@ def main(argv=None):
                 f"{entry['table']}{' on ' + entry['dataset'] if 'dataset' in entry else ''}: {len(done)} of {len(jobs)} ({what})"
             )
         return 0
-    jobs = all_jobs(entries, out)
-    there = collected(jobs)
+    jobs = plan(out, partial(missing_jobs, entries, out))
     engine, display = make_engine(), Display("evidence")
     try:
-        state = engine.run([job for job in jobs if job.name not in there], display)
+        state = engine.run(jobs, display)
     except KeyboardInterrupt:
         return 130
     finally:

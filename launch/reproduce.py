@@ -21,12 +21,14 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import filelock
+
 from launch.engine import OUT, Display, Job, LocalEngine
 from runs.errors import ConfigError
-from runs.files import RunError, read_json
+from runs.files import RunError, explain, read_json
 from runs.folder import configuration_folder
 from runs.identity import identity
-from runs.naming import changed_keys, run_name
+from runs.naming import as_text, changed_keys, run_name
 from runs.result import problem_of
 from runs.table_files import ROOT, find_table
 
@@ -55,7 +57,7 @@ def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), **needed)
         folder = configuration_folder(out, config, name).relative_to(out)
         folds = range(1 if quick else row.table.folds)
         words = ["--config", f"{row.table.path}/{row.name}"]
-        words += [word for key, value in changes.items() for word in (f"--{key}", str(value))]
+        words += [word for key, value in changes.items() for word in (f"--{key}", as_text(value))]
         words += ["--folds", ",".join(map(str, folds))] if row.table.folds > 1 else []
         for place, seed in enumerate(row.seeds[slice(1) if quick else seeds]):
             if (id, seed) in planned:
@@ -76,6 +78,20 @@ def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), **needed)
             )
             jobs.append((place, job))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
+
+
+def plan(out, make):
+    """The jobs that `make` returns, and the folders of their configurations. One script plans at a time: a run that two scripts
+    want under two names has one folder, whichever comes first."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(out / ".plan.lock"):
+            jobs = make()
+            for job in jobs:
+                (job.out / job.folder).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(explain(error, out)) from error
+    return jobs
 
 
 def chosen_rows(table, names):
@@ -135,7 +151,8 @@ def main(argv=None):
     try:
         needed = {"cpus": number("CPUS", "1", least=1), "gpus": number("GPUS", str(min(1, engine.gpus)))}
         seeds = slice(number("SEEDS", least=1))
-        state = engine.run(make_jobs(rows, out, setting("DATASET"), quick, seeds, **needed), display)
+        jobs = plan(out, partial(make_jobs, rows, out, setting("DATASET"), quick, seeds, **needed))
+        state = engine.run(jobs, display)
     except KeyboardInterrupt:
         print("\nStopped; the same command goes on from here.", file=sys.stderr)
         return 130

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import filelock
 import pytest
-from train.engine import OUT, Job
 
-from train import engine
+from launch import engine
+from launch.engine import OUT, Job
+from runs.result import problem_of
 
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-from train import ray_engine  # noqa: E402 - needs ray
+from launch import ray_engine  # noqa: E402 - needs ray
 
 ROOT = Path(__file__).resolve().parents[2]
 N_STEPS = 20
@@ -197,12 +198,10 @@ def test_addresses_of_ray_client_are_refused_with_the_remedy():
 def test_a_script_sends_real_runs_to_a_local_cluster(child_env, tmp_path):
     env = child_env | {"ENGINE": "ray", "QUICK": "1", "OUT": str(tmp_path)}
     env.pop("RAY_ADDRESS", None)
-    words = [sys.executable, "-m", "train.reproduce", "table3"]
-    lines = "T3-CSL-MLP-LapPE-L4 41\nT3-CSL-GCN-LapPE-L4 41\n"
-    done = subprocess.run(words, cwd=ROOT, env=env, input=lines, capture_output=True, text=True)
-    assert done.returncode == 0 and "2 of 2 done, 0 running, 0 failed" in done.stderr, done.stderr
-    results = sorted((tmp_path / "quick").rglob("result.json"))
-    assert len(results) == 2 and all(json.loads(path.read_text())["threads"] == 1 for path in results)
-    for path in results:
-        names = set(os.listdir(path.parent))
-        assert {"config.json", "checkpoint.pt", "metrics.jsonl", "tensorboard", "result.json"} <= names
+    words = [sys.executable, "-m", "launch.reproduce", "table3", "MLP-LapPE-L4"]
+    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "1 of 1 done, 0 running, 0 failed" in done.stderr, done.stderr
+    (path,) = (tmp_path / "quick").rglob("result.json")
+    assert problem_of(json.loads(path.read_text())) == "" and json.loads(path.read_text())["threads"] == 1
+    names = set(os.listdir(path.parent))
+    assert {"config.json", "checkpoint.pt", "metrics.jsonl", "tensorboard", "result.json"} <= names

@@ -9,9 +9,9 @@ import threading
 import time
 
 import pytest
-from train.engine import BUSY, OUT, Job, LocalEngine, Slots, State, duration
 
-from train import engine
+from launch import engine
+from launch.engine import BUSY, OUT, Job, LocalEngine, Slots, State, duration
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_a_file_that_is_not_the_wanted_one_is_not_taken_for_done(tmp_path):
         one.paths[0].write_text(content)
     state = LocalEngine(1).run(jobs)
     assert ran(tmp_path) == ["b"] and state.skipped == ["a"]
-    assert state.failed["b"].startswith("it ended without an error, but a result that was wanted")
+    assert state.failed["b"].startswith("exited without an error, but did not write the expected result")
 
 
 def test_the_last_words_are_those_of_the_last_try(tmp_path):
@@ -108,7 +108,7 @@ def test_a_killed_job_and_one_without_its_result_have_failed(tmp_path):
     killed = job(tmp_path, "killed", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     silent = Job("silent", ("-c", "pass"), tmp_path, "silent", ("never",))
     state = LocalEngine(1).run([killed, silent])
-    assert "SIGKILL" in state.failed["killed"] and "a result that was wanted" in state.failed["silent"]
+    assert "SIGKILL" in state.failed["killed"] and "did not write the expected result" in state.failed["silent"]
 
 
 def test_a_job_waits_for_what_it_needs_and_may_choose_by_it(tmp_path):
@@ -181,7 +181,7 @@ def test_threads_and_gpus_are_shared_out(monkeypatch):
 STOPPED = """
 import sys
 from pathlib import Path
-from train.engine import Job, LocalEngine
+from launch.engine import Job, LocalEngine
 folder = Path(sys.argv[1])
 LocalEngine(1).run([Job("long", ("-c", sys.argv[2], folder), folder, "long", ("never",))])
 """
