@@ -73,7 +73,7 @@ class BREC(GraphDataset):
     parameters = {"files": [kind.file for kind in KINDS]}  # noqa: RUF012 - read only
     raw_files = tuple(RawFile(f"BREC/{kind.file}.npy", tuple(url.format(kind.file) for url in URLS)) for kind in KINDS)
     # Deviation: Table 1 prints 10 to 198 nodes and 800 different graphs; in the published files the smallest have 7 nodes, and two
-    # graphs occur twice (docs/deviations.md)
+    # graphs occur twice (docs/deviations/brec.md)
     sizes = (800, 27804, 2 * 114752, 7, 198)  # graphs, nodes, directed edges, fewest and most nodes of a graph
 
     def __init__(self, config=None):

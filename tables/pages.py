@@ -37,7 +37,7 @@ both.
   their seeds; what else the machine did at the time is in it.
 - **our runs**: those in `results/`, and of how many rows. **agree**: rows whose test and training scores agree with the paper's, by
   the rule of `tables/compare.py`; counts of BREC agree when all of them are equal. Why the others do not is in
-  [deviations.md](deviations.md).
+  [deviations/](deviations/README.md).
 
 """
 
