@@ -172,7 +172,7 @@ def test_the_loss_of_an_epoch_does_not_depend_on_the_batches(task, batch_size):
 
 
 def test_the_loss_weighted_by_the_classes_of_a_batch_does():
-    """By definition: docs/deviations.md. 400 graphs of 100 nodes, 70 of the background and 30 of one of 20 other classes."""
+    """By definition (docs/deviations). 400 graphs of 100 nodes, 70 of the background and 30 of one of 20 other classes."""
     random = np.random.RandomState(0)
     graphs = [random.permutation([0] * 70 + [1 + random.randint(20)] * 30) for _ in range(400)]
     y = torch.from_numpy(np.concatenate(graphs))
