@@ -75,8 +75,8 @@ class Declared(NamedTuple):
 
 
 def categories(level, n_types):
-    """The field of a categorical feature."""
-    return Field(level, "feat", "int64", n_types=n_types)
+    """The field of a categorical feature, or of several columns: `n_types` is a number, or a tuple with one for each column."""
+    return Field(level, "feat", "int64", (len(n_types),) if isinstance(n_types, tuple) else (), n_types)
 
 
 def numbers(level, dim):

@@ -14,10 +14,15 @@ from layers.mlp_readout import MLPReadout
 
 
 class Scores(NamedTuple):
-    """What a net returns that adds terms of its own to the loss (DiffPool): the scores, and these terms as one number."""
+    """What a net returns that adds terms of its own to the loss (DiffPool, OSAN): the scores, and these terms as one number."""
 
     scores: torch.Tensor
-    penalty: torch.Tensor
+    penalty: torch.Tensor | float
+
+
+def as_scores(output):
+    """What a net returned as Scores: most nets return the scores alone."""
+    return output if isinstance(output, Scores) else Scores(output, 0.0)
 
 
 class Head(Section):

@@ -15,6 +15,7 @@ from layers.open_gcn_layer import OpenGCNLayer
 from layers.ops import u_add_v
 from layers.subgraphs import Subgraphs
 from layers.weighted_gin_layer import WeightedGINLayer
+from nets.heads import Scores
 from nets.prepared_net import PreparedConfig, PreparedNet
 
 
@@ -70,9 +71,8 @@ class EdgeCopies(NamedTuple):
 class OSANNet(PreparedNet):
     """`k` copies of each graph, in each of which the scorer leaves out one edge, and the graph as it is.
 
-    In training the scores get Gumbel noise before the selection, and `extra_loss`, set by each forward pass, is to be added to
-    the loss. Ties are broken by the numbering of the nodes, so that the embedding of a graph with edges that look alike may
-    depend on it.
+    In training the scores get Gumbel noise before the selection, and copies that are alike add a penalty to the loss. Ties are
+    broken by the numbering of the nodes, so that the embedding of a graph with edges that look alike may depend on it.
 
     155,180 parameters, 136,792 of them downstream; the program has 147,864 + 44,200, the rest in tables and in modules that are
     never called.
@@ -87,7 +87,7 @@ class OSANNet(PreparedNet):
 
     def __init__(self, L=8, hidden_dim=64, k=20, strength=10.0, out_dim=16):
         super().__init__()
-        self.k, self.strength, self.extra_loss = k, strength, None
+        self.k, self.strength = k, strength
         self.transforms = {"edge_numbers": partial(edge_numbers)}
         self.scorer = EdgeScorer(hidden_dim, k)
         self.downstream = CopiesGIN(L, hidden_dim, out_dim)
@@ -110,5 +110,5 @@ class OSANNet(PreparedNet):
         theta = self.scorer(s.g)
         noise = -torch.empty_like(theta).exponential_().log() if self.training else torch.zeros_like(theta)
         keep = select_edges(theta, noise, pairs, self.strength)
-        self.extra_loss = spread_loss(keep, pairs) if self.training else None
-        return self.downstream(s, torch.cat([keep, torch.ones_like(keep[:, :1])], 1), self.run)
+        x = self.downstream(s, torch.cat([keep, torch.ones_like(keep[:, :1])], 1), self.run)
+        return Scores(x, spread_loss(keep, pairs)) if self.training else x

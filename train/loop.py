@@ -15,7 +15,7 @@ import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from data.errors import DataError
-from nets.heads import Scores
+from nets.heads import as_scores
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
 from train.board import Board
@@ -96,7 +96,8 @@ class Trainer:
             for i, batch in enumerate(loader):
                 check_signals()
                 g, of, y = batch.to(self.device)
-                scores, loss = self._scores_and_loss(g, of, y)
+                scores, penalty = as_scores(self.net(g, of))
+                loss = self.task.loss(scores, y) + penalty
                 if not torch.isfinite(loss):
                     raise Diverged(f"the loss of a {split} batch is {loss.item()} in epoch {self.epoch + 1}")
                 if training:
@@ -108,13 +109,6 @@ class Trainer:
         if not n_items:
             raise DataError(f"{self.fold.store.name}, {self.fold.name}: no label of the {split} split is known")
         return {"loss": loss_sum / n_items, **metric.compute()}
-
-    def _scores_and_loss(self, g, of, y):
-        """The net's scores, and the task's loss with what the net adds to it."""
-        output = self.net(g, of)
-        if not isinstance(output, Scores):
-            return output, self.task.loss(output, y)
-        return output.scores, self.task.loss(output.scores, y) + output.penalty
 
     def _learn(self, loss, i, n_batches):
         """The gradient of batch i, and a step when it is the last of those that share one."""

@@ -20,7 +20,7 @@ from runs.result import made_with
 from runs.signals import stop_signals
 from runs.table_files import expand, with_changes
 from train.config import Config
-from train.loop import Diverged, Trainer, choose_device, is_out_of_memory
+from train.loop import Trainer, choose_device, is_out_of_memory
 from train.optim import Select
 from train.random_state import make_deterministic, seed_all
 
@@ -98,7 +98,7 @@ def train_once(config, dataset, fold, task, seed, device, stops, check_signals):
             for watch in watches:
                 if not watch.over:
                     watch.see(val)
-    except Diverged:
+    except FloatingPointError:
         status = "Diverged"
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
@@ -176,7 +176,7 @@ def assess(config, dataset, fold_index, task, index, repetition):
                 trainer.run_epoch(check_signals)
             trainer.net.load_state_dict(trainer.best["weights"])
             metrics = trainer.evaluate(check_signals)
-        except Diverged:
+        except FloatingPointError:
             status = "Diverged"
     return {
         "status": status,

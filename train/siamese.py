@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from data.dataset import Features
 from data.transforms import TRANSFORMS
 from nets import build_net, count_parameters
+from nets.heads import as_scores
 from train.loop import choose_device
 from train.pairs import count_verdicts
 from train.random_state import make_deterministic, seed_all
@@ -92,10 +93,9 @@ def train_on_pair(net, batches, task, config):
     for epoch in range(1, config.stop.epochs + 1):
         loss_sum, n_copies = 0.0, 0
         for batch in batches:
-            x, y = net(*batch).chunk(2)
-            loss = task.loss(x, y)
-            if getattr(net, "extra_loss", None) is not None:
-                loss = loss + net.extra_loss
+            embeddings, penalty = as_scores(net(*batch))
+            x, y = embeddings.chunk(2)
+            loss = task.loss(x, y) + penalty
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

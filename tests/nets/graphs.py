@@ -8,6 +8,8 @@ from layers.gat_layer import EdgeReprGATLayer
 
 
 def random_feature(field, n):
+    if isinstance(field.n_types, tuple):
+        return torch.stack([torch.randint(0, n_types, (n,)) for n_types in field.n_types], 1)
     if field.n_types is not None:
         return torch.randint(0, field.n_types, (n,))
     return torch.randn(n, *field.shape)

@@ -20,7 +20,7 @@ from nets.dss_gnn_net import DSSGNNNet
 from nets.gnn_ak_net import GNNAKNet
 from nets.graphormer_net import GraphormerNet
 from nets.gsn_net import GSNNet
-from nets.heads import pool_nodes
+from nets.heads import as_scores, pool_nodes
 from nets.i2_gnn_net import I2GNNNet
 from nets.kc_set_gnn_net import KCSetGNNNet
 from nets.kp_gnn_net import KPGNNNet
@@ -246,7 +246,7 @@ def test_training_on_copies_of_the_store_reaches_every_parameter(name):
     g = renumbered(*arrays(nx.gnp_random_graph(9, 0.3, seed=3)), 4, random)
     prepared = net.prepare(g)
     for _ in range(2):  # a batch is prepared once and used many times
-        x = net(g, prepared)
+        x = as_scores(net(g, prepared)).scores
     assert x.shape == (4, 16) and x.dtype == torch.float32
     (x * torch.randn(16)).square().sum().backward()
     without = [n for n, p in net.named_parameters() if p.grad is None or not torch.isfinite(p.grad).all()]
@@ -261,7 +261,7 @@ def test_computing_again_instead_of_keeping_changes_nothing(name):
         net = make(name).double().train()
         net.recompute = recompute
         torch.manual_seed(1)
-        x = net(g)
+        x = as_scores(net(g)).scores
         x.square().sum().backward()
         seen.append([x, *(p.grad for p in net.parameters()), *(b for b in net.buffers() if b.is_floating_point())])
     assert all(torch.equal(a, b) for a, b in zip(*seen, strict=True))
@@ -370,16 +370,15 @@ def test_osan_with_all_copies_tells_cycles_apart():
     assert (x - y).abs().max() > 1e-8 * x.abs().max()
 
 
-def test_osan_trains_with_noise_and_an_extra_loss():
+def test_osan_trains_with_noise_and_a_penalty():
     net, g = make("OSAN", seed=1).double().train(), brec.batch_of(*SOME_GRAPHS)
     torch.manual_seed(0)
-    first = net(g)
-    assert net.extra_loss.item() >= 0 and not torch.equal(first, net(g))
-    net.extra_loss.backward()
+    first, penalty = net(g)
+    assert penalty.item() >= 0 and not torch.equal(first, net(g).scores)
+    penalty.backward()
     assert any(p.grad.abs().sum() > 0 for p in net.scorer.parameters())
     assert all(p.grad is None for p in net.downstream.parameters())
-    net.eval()(g)
-    assert net.extra_loss is None
+    assert net.eval()(g).shape == first.shape  # no penalty in evaluation
     groups = net.parameter_groups(weight_decay=1e-5)
     assert [group["weight_decay"] for group in groups] == [1e-5, 0.0]
     assert sum(len(group["params"]) for group in groups) == len(list(net.parameters()))

@@ -18,6 +18,7 @@ from data.store import Field, PackedWriter
 from nets import NETS, build_net
 from nets.heads import Scores
 from runs.result import problem_of
+from tables import row_report
 from tests.train.test_metrics import slow_values
 from tests.train.toy import run_in
 from train.config import TrainConfig
@@ -131,6 +132,9 @@ def trained(dataset, task, tmp_path, fold=0, train=TRAIN, wrap=lambda net: net, 
     first, values = task.metric().measures[0], [line["val"] for line in lines]
     best = (max if first.better == "max" else min)(value[first.name] for value in values)
     assert result["metrics"]["best_val"]["val"][first.name] == pytest.approx(best)  # the first measure selects
+    report = row_report("mine", [{**result, "config": {"dataset": "mine"}}])
+    assert all(f"test {measure['name']}" in report for measure in result["measures"])
+    assert list((run.path / "tensorboard").iterdir())
     return result, net, fold
 
 
