@@ -13,10 +13,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from launch.engine import Display
-from launch.reproduce import chosen_rows, make_engine, make_jobs, plan, setting
+from launch.reproduce import chosen_rows, make_jobs, plan, run_jobs, setting
 from runs.collect import RESULTS, read_results
 from runs.errors import ConfigError, nearest
+from runs.signals import end_with_pipe
 from runs.table_files import ROOT, find_table
 
 LIST = ROOT / "configs" / "evidence.json"
@@ -81,19 +81,9 @@ def main(argv=None):
                 f"{entry['table']}{' on ' + entry['dataset'] if 'dataset' in entry else ''}: {len(done)} of {len(jobs)} ({what})"
             )
         return 0
-    jobs = plan(out, partial(missing_jobs, entries, out))
-    engine, display = make_engine(), Display("evidence")
-    try:
-        state = engine.run(jobs, display)
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        engine.close()
-    display.close(state)
-    for failed, reason in state.failed.items():
-        print(f"failed: {failed}\n  " + reason.replace("\n", "\n  "), file=sys.stderr)
-    return 1 if state.failed else 0
+    return run_jobs(lambda engine: plan(out, partial(missing_jobs, entries, out)), "evidence")
 
 
 if __name__ == "__main__":
+    end_with_pipe()
     sys.exit(main())

@@ -147,12 +147,20 @@ def main(argv=None):
         raise ConfigError(f"{table.path}: main={table.main!r}: there is no {main_file}")
     quick = setting("QUICK", "0") != "0"
     out = Path(setting("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
-    engine, display = make_engine(), Display(table.name)
-    try:
+    seeds = slice(number("SEEDS", least=1))
+
+    def jobs(engine):
         needed = {"cpus": number("CPUS", "1", least=1), "gpus": number("GPUS", str(min(1, engine.gpus)))}
-        seeds = slice(number("SEEDS", least=1))
-        jobs = plan(out, partial(make_jobs, rows, out, setting("DATASET"), quick, seeds, **needed))
-        state = engine.run(jobs, display)
+        return plan(out, partial(make_jobs, rows, out, setting("DATASET"), quick, seeds, **needed))
+
+    return run_jobs(jobs, table.name)
+
+
+def run_jobs(make, name):
+    """Run the jobs that make(engine) plans and name those that fail. Returns the exit code."""
+    engine, display = make_engine(), Display(name)
+    try:
+        state = engine.run(make(engine), display)
     except KeyboardInterrupt:
         print("\nStopped; the same command goes on from here.", file=sys.stderr)
         return 130
