@@ -13,9 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from train.engine import Engine, Job
-
-from train import engine
+from launch import engine
+from launch.engine import Engine, Job
 
 DONE = set()  # names of finished jobs; a real engine looks for result files
 
@@ -71,7 +70,7 @@ def main(argv=None):
         costs[len(jobs)] = (time.process_time() - start) / len(jobs)
         assert len(state.done) == len(jobs)
     for n, cost in costs.items():
-        print(f"{n:6} jobs, {width} at once: {1e6 * cost:.0f} microseconds a job")
+        print(f"{n:6} jobs, {width} at once: {1e6 * cost:.0f} microseconds per job")
     (_, few), (_, many) = costs.items()
     print(f"a job among many costs {many / few:.1f} times one among few")
 

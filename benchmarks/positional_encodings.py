@@ -20,7 +20,7 @@ import numpy as np
 
 from data.dataset import DataConfig
 from data.SBMs import CLUSTER
-from data.transforms.laplacian import with_laplacian_encoding
+from data.transforms import with_transforms
 
 
 def plain_loop(store, k):
@@ -44,19 +44,18 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--graphs", type=int, default=9000, help="graphs of CLUSTER")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each variant")
-    parser.add_argument("--k", type=int, default=20, help="eigenvectors a node")
+    parser.add_argument("--k", type=int, default=20, help="eigenvectors per node")
     arguments = parser.parse_args(argv)
+    needs = {"laplacian": {"k": arguments.k}}
     times = {"plain loop": [], "one worker": [], "all cores": [], "cached": []}
     for _ in range(arguments.rounds):
         with tempfile.TemporaryDirectory() as folder:
             per_part = max(1, arguments.graphs // 3)
             stores = [CLUSTER(DataConfig(store_dir=f"{folder}/{i}", limit=per_part)).store for i in range(2)]
             times["plain loop"].append(seconds(lambda s=stores[0]: plain_loop(s, arguments.k)))
-            times["one worker"].append(seconds(lambda s=stores[0]: with_laplacian_encoding(s, arguments.k, workers=1)))
-            times["all cores"].append(
-                seconds(lambda s=stores[1]: with_laplacian_encoding(s, arguments.k, workers=None))
-            )
-            times["cached"].append(seconds(lambda s=stores[1]: with_laplacian_encoding(s, arguments.k, workers=None)))
+            times["one worker"].append(seconds(lambda s=stores[0]: with_transforms(s, needs, workers=1)))
+            times["all cores"].append(seconds(lambda s=stores[1]: with_transforms(s, needs, workers=None)))
+            times["cached"].append(seconds(lambda s=stores[1]: with_transforms(s, needs, workers=None)))
     base = statistics.median(times["plain loop"])
     print(
         f"{3 * per_part} graphs, {os.cpu_count()} cores, {arguments.rounds} rounds; the plain loop takes {base:.1f} s"
