@@ -1,6 +1,7 @@
 """The process is set up for the tests as a main file sets it up, before torch is loaded; temporary stores, never the user's."""
 
 import os
+import shutil
 
 # The tensors of the tests are small: a second thread costs more than it brings, above all beside other programs.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -19,6 +20,18 @@ def real_data():
     if not folder.is_dir():
         pytest.skip("no folder of real data: set GNN_DATA")
     return folder
+
+
+@pytest.fixture
+def project_copy(tmp_path):
+    """A copy of the project without what is made by running it, in a folder with spaces in its name."""
+    root, target = Path(__file__).resolve().parents[1], tmp_path / "a folder with spaces"
+    target.mkdir()
+    for path in root.iterdir():
+        if path.name in ("out", "stores", "raw", "results") or path.name.startswith("."):
+            continue
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, target / path.name)
+    return target
 
 
 @pytest.fixture(scope="session")

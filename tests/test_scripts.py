@@ -1,6 +1,7 @@
-"""run.sh works from anywhere, from a path with spaces, without a network; a copied main file is a working family."""
+"""run.sh works from anywhere, from a path with spaces, without a network; the scripts of the papers' tables do what they say."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,23 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from runs.table_files import table_files
+
 ROOT = Path(__file__).resolve().parents[1]
 VENV = Path(os.environ.get("GNN_VENV") or ROOT / ".venv")  # test.sh says which
 OFFLINE = {"PIP_NO_INDEX": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 
 
 @pytest.fixture
-def copy_with_spaces(tmp_path):
+def copy_with_spaces(project_copy):
     """The project in a folder with spaces in its name, with the installation it has here."""
     if not VENV.exists():
         pytest.skip(f"not started by test.sh: there is no {VENV.name}")
-    target = tmp_path / "a folder with spaces"
-    target.mkdir()
-    for path in ROOT.iterdir():
-        if path.name in ("out", "stores") or path.name.startswith((".git", ".venv", ".pytest", ".hypothesis", ".ruff")):
-            continue
-        (shutil.copytree if path.is_dir() else shutil.copy)(path, target / path.name)
-    return target
+    return project_copy
 
 
 @pytest.fixture
@@ -42,12 +39,11 @@ def run(script, *words, **environment):
     return subprocess.run(["bash", str(script), *words], cwd="/", env=env, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("model", ["GCN", "MLP"])
-def test_run_sh_prints_the_row_and_prints_it_again_at_once(copy_with_spaces, model):
-    words = ("--model", model, "--train.stop.epochs", "2", "--folds", "0,1")
+def test_run_sh_prints_the_row_and_prints_it_again_at_once(copy_with_spaces):
+    words = ("--model", "MLP", "--train.stop.epochs", "2", "--folds", "0,1")
     first = run(copy_with_spaces / "run.sh", *words)
     assert first.returncode == 0, first.stderr
-    assert f"table3/{model}-LapPE-L4+train.stop.epochs=2 (not a row of the paper)" in first.stdout
+    assert "table3/MLP-LapPE-L4+train.stop.epochs=2 (not a row of the paper)" in first.stdout
     assert "ours (seed 14; 2 folds)" in first.stdout and "epochs              -      2.00" in first.stdout
     second = run(copy_with_spaces / "run.sh", *words)
     assert second.stdout == first.stdout
@@ -111,51 +107,152 @@ def test_a_folder_that_is_no_environment_is_left_alone(scripts, tmp_path):
     assert (tmp_path / "notes" / "mine.txt").exists()
 
 
-NEW_DATASET = '''
-from data.dataset import GraphDataset
-from data.store import Field, PackedWriter
+# --------------------------------------------------------------------------------------------------------------------
+# script_reproduce/
 
 
-class Triangles(GraphDataset):
-    """Triangle or path of three nodes."""
-
-    name, version, n_classes, parameters = "triangles", 1, 2, {"n_graphs": 20}
-
-    def build(self, path):
-        fields = [Field("graph", "label", "int64", n_types=2), Field("node", "feat", "float32", (1,))]
-        with PackedWriter(path, self.name, fields) as writer:
-            for i in range(20):
-                src, dst = ([0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]) if i % 2 else ([0, 1, 1, 2], [1, 0, 2, 1])
-                writer.add(3, src, dst, node={"feat": [[1.0], [2.0], [3.0]]}, graph={"label": i % 2})
-            writer.add_split("fold0", train=range(10), val=range(10, 15), test=range(15, 20))
-'''
+REPRODUCE = ROOT / "script_reproduce"
+SCRIPTS = sorted(REPRODUCE.glob("*/table*.sh"))
 
 
-TABLE = """{"main": "triangles", "seeds": [1, 2],
- "shared": {"dataset": "triangles", "train": {"batch_size": 5, "optimizer": {"kind": "adam", "lr": 0.01}, "stop": {"epochs": 40}}},
- "rows": {"GCN": {"net": {"model": "GCN", "L": 2, "hidden_dim": 8}}}}
-"""
+def name_of(script):
+    return script.relative_to(REPRODUCE).with_suffix("").as_posix()
 
 
-def test_copying_the_main_file_and_changing_names_gives_a_working_family(copy_with_spaces, child_env):
-    """As the README says: one data module, one main file, one table file; then the main file, all runs and their table work."""
-    (copy_with_spaces / "data" / "triangles.py").write_text(NEW_DATASET)
-    main = (copy_with_spaces / "main_CSL.py").read_text()
-    main = main.replace("data.CSL", "data.triangles").replace("import CSL, PublishedCSL", "import Triangles")
-    main = main.replace('{"CSL": CSL, "CSL-published": PublishedCSL}', '{"triangles": Triangles}')
-    main = main.replace('argv, "CSL"', 'argv, "triangles"').replace("table3/GCN-LapPE-L4", "my_table/GCN")
-    (copy_with_spaces / "main_triangles.py").write_text(main)
-    (copy_with_spaces / "configs" / "mine").mkdir()
-    (copy_with_spaces / "configs" / "mine" / "my_table.json").write_text(TABLE)
-
-    def python(*words):
-        done = subprocess.run(
-            [sys.executable, *words], cwd=copy_with_spaces, env=child_env, capture_output=True, text=True
+def test_every_table_of_a_paper_has_a_script_that_names_it():
+    """By words that bash alone reads; the rows and seeds stand in the table file."""
+    papers = {script.parent.name for script in SCRIPTS}
+    assert papers >= {"benchmarking_gnns", "brec"}
+    named = {}
+    for script in SCRIPTS:
+        *_, source, call = script.read_text().splitlines()
+        assert source == 'source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"'
+        assert call.startswith("run_table ") and call.endswith(' "$@"')
+        named[call.split()[1]] = script
+    tables = {f"{t.path.parent.name}/{t.name}" for t in table_files().values() if t.path.parent.name in papers}
+    assert set(named) == tables
+    for table, script in named.items():
+        assert (
+            Path(table).name.removeprefix(f"{script.parent.name}_") == script.stem
+            and Path(table).parent.name == script.parent.name
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
-    assert "100.000 ± 0.000" in python("main_triangles.py")
-    python("-m", "launch.reproduce", "mine/my_table")
-    assert len(list((copy_with_spaces / "out").rglob("result.json"))) == 2
-    assert "100.000 ± 0.000" in python("-m", "tables.table", "my_table")
+
+@pytest.fixture
+def reproduce(tmp_path):
+    """A copy of the scripts beside programs that only note how they are called; the exit code of launch.reproduce is given."""
+    shutil.copytree(REPRODUCE, tmp_path / "a project" / "script_reproduce")
+    project = tmp_path / "a project"
+    (project / "install.sh").write_text(f'echo "install $1" >> "{tmp_path}/calls"; echo "{project}/python"\n')
+    (project / "python").write_text(
+        f'#!/bin/bash\necho "$PWD: $*" >> "{tmp_path}/calls"; [ "$2" = launch.reproduce ] && exit ${{CODE:-0}}\nexit 0\n'
+    )
+    (project / "python").chmod(0o755)
+
+    def start(name, *rows, **environment):
+        (tmp_path / "calls").unlink(missing_ok=True)
+        names = ("QUICK", "DATASET", "OUT", "ENGINE", "GNN_DATA", "GNN_STORES")
+        env = {key: value for key, value in os.environ.items() if key not in names} | environment
+        command = ["bash", str(project / "script_reproduce" / f"{name}.sh"), *rows]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        return done, (tmp_path / "calls").read_text().replace(str(project), "P").replace(
+            str(tmp_path), "T"
+        ).splitlines()
+
+    (project / "out" / "quick").mkdir(parents=True)
+    return start
+
+
+def test_a_script_installs_runs_its_rows_and_prints_its_table(reproduce):
+    done, calls = reproduce("benchmarking_gnns/table2_ZINC", "GCN-L4", "GIN-L4")
+    assert done.returncode == 0, done.stderr
+    assert calls == [
+        "install requirements.txt",
+        "P: -m launch.reproduce benchmarking_gnns/table2_ZINC GCN-L4 GIN-L4",
+        "P: -m tables.table table2_ZINC --out_dir P/out",
+    ]
+    _, calls = reproduce("brec/table2")
+    assert calls[1:] == ["P: -m launch.reproduce brec/brec_table2", "P: -m tables.table brec_table2 --out_dir P/out"]
+
+
+def test_the_variables_of_a_script(reproduce, tmp_path):
+    done, calls = reproduce("benchmarking_gnns/table2_ZINC", QUICK="1", DATASET="ZINC-redrawn", ENGINE="ray")
+    assert done.returncode == 0 and calls[0] == "install requirements-cluster.txt"
+    assert calls[2] == "P: -m tables.table table2_ZINC --dataset ZINC-redrawn --quick --out_dir P/out/quick"
+    (tmp_path / "my runs").mkdir()
+    _, calls = reproduce("benchmarking_gnns/table3", OUT="my runs", QUICK="0")  # as seen from where it is started
+    assert calls[2] == "P: -m tables.table table3 --out_dir T/my runs"
+    _, calls = reproduce("benchmarking_gnns/table3", OUT="not made")
+    assert len(calls) == 2  # without runs there is no table
+
+
+@pytest.mark.parametrize(("code", "n_calls"), [(1, 3), (2, 2), (130, 2)])
+def test_the_table_is_printed_when_runs_failed_and_not_after_a_mistake_or_a_stop(reproduce, code, n_calls):
+    done, calls = reproduce("benchmarking_gnns/table3", CODE=str(code))
+    assert done.returncode == code and len(calls) == n_calls
+
+
+@pytest.fixture
+def noting(tmp_path):
+    """all.sh and check_all.sh beside scripts that only note that they began; two fail, one is stopped."""
+    shutil.copytree(REPRODUCE, tmp_path / "scripts")
+    codes = {"table2_CLUSTER": 1, "table2_CIFAR10": 1, "table2_ZINC": 130}
+    for path in (tmp_path / "scripts").glob("*/table*.sh"):
+        path.write_text(f'echo {path.stem} "$DATASET" >> "{tmp_path}/begun"; exit {codes.get(path.stem, 0)}')
+    return tmp_path / "scripts"
+
+
+@pytest.mark.parametrize("name", ["all", "check_all"])
+def test_ctrl_c_ends_the_scripts_that_start_the_others(noting, tmp_path, name):
+    """A stopped table ends with 130, a failed one with 1."""
+    env = os.environ | {"OUT": str(tmp_path / "relative out"), "DATASET": "", "TSP": "TSP-small"}
+    done = subprocess.run(["bash", noting / f"{name}.sh"], env=env, capture_output=True, text=True)
+    begun = [line.split() for line in (tmp_path / "begun").read_text().splitlines()]
+    names = [words[0] for words in begun]
+    assert done.returncode == 130 and names[0] == "table2_CIFAR10" and names[-1] == "table2_ZINC" and len(names) == 7
+    assert ["table2_TSP", "TSP-small"] in begun if name == "check_all" else ["table2_TSP"] in begun
+
+
+def test_a_part_of_the_scripts_is_checked(noting, tmp_path):
+    env = os.environ | {"OUT": str(tmp_path / "out"), "COLLAB": "COLLAB-own", "DATASET": ""}
+
+    def check(*names):
+        return subprocess.run(["bash", noting / "check_all.sh", *names], env=env, capture_output=True, text=True)
+
+    done = check("benchmarking_gnns/table2_CIFAR10", "benchmarking_gnns/table8", "brec/table3")
+    assert done.returncode == 1 and (tmp_path / "begun").read_text().split("\n") == [
+        "table2_CIFAR10 ",
+        "table8 COLLAB-own",
+        "table3 ",
+        "",
+    ]
+    first, *others = done.stdout.splitlines()
+    assert first.startswith("benchmarking_gnns/table2_CIFAR10: FAILED, see ")
+    assert others == ["benchmarking_gnns/table8 on COLLAB-own: ok", "brec/table3: ok"]
+    wrong = check("benchmarking_gnns/table9")
+    assert wrong.returncode == 2 and "there is no script_reproduce/benchmarking_gnns/table9.sh" in wrong.stderr
+
+
+def test_a_script_from_the_shell_ends_with_its_table(child_env, tmp_path):
+    """The real programs, once."""
+    if not VENV.exists():
+        pytest.skip("needs the environment that install.sh makes")
+    script = REPRODUCE / "benchmarking_gnns" / "table3.sh"
+    env = child_env | {
+        "QUICK": "1",
+        "OUT": "my runs",
+        "GNN_VENV": str(VENV),
+    }  # as seen from where the script is started
+    done = subprocess.run(["bash", script, "MLP-LapPE-L4"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Table 3 of Benchmarking" in done.stdout and "1 of 1 done" in done.stderr
+    assert re.search(r"MLP-LapPE-L4 .*1 of 100", done.stdout), done.stdout
+    assert (tmp_path / "my runs/quick/CSL").is_dir()
+    for words, message in (
+        (["MLP-LapPE-L5"], "Did you mean MLP-LapPE-L4?"),
+        ([], "JOBS=many: expected a positive number"),
+    ):
+        wrong = subprocess.run(
+            ["bash", script, *words], cwd=tmp_path, env=env | {"JOBS": "many"}, capture_output=True, text=True
+        )
+        assert wrong.returncode == 2 and message in wrong.stderr and not wrong.stdout
