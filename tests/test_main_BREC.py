@@ -190,6 +190,30 @@ def test_a_killed_run_ends_with_the_same_numbers(standin, tmp_path, child_env):
     assert only_result(killed)["metrics"] == only_result(tmp_path / "whole")["metrics"]
 
 
+def test_a_worker_that_outlives_its_killed_run_does_no_harm(standin, tmp_path, monkeypatch):
+    """It writes beside the run that was started again: every pair is counted once all the same, by the answer that came first."""
+    words, answer = ["--config", "brec_table2/S_3", *standin, "--workers", "1"], MethodJudge.__call__
+
+    class Outliving(MethodJudge):
+        __call__ = answer
+
+    def judged(judge, i):
+        (lock,) = tmp_path.rglob("pairs.jsonl.lock")
+        for other in (i, (i + 2) % 7):
+            ask(Outliving(judge.method, judge.dataset), Ledger(lock.with_suffix("")), other)
+        return answer(judge, i)
+
+    monkeypatch.setattr(MethodJudge, "__call__", judged)
+    main_BREC.main([*words, "--out_dir", str(tmp_path)])
+    (log,) = tmp_path.rglob("pairs.jsonl")
+    lines = [json.loads(line)["pair"] for line in log.read_text().splitlines()]
+    assert len(lines) == len(set(lines)) == 7
+    assert (
+        only_result(tmp_path)["n_pairs"]["Total"] == 7
+        and only_result(tmp_path)["metrics"]["exact"]["distinguished"]["Total"] == 7
+    )
+
+
 @pytest.mark.parametrize("row", ["brec_table2/3-WL", "brec_table2/GIN"])
 def test_a_judge_can_be_sent_to_another_process(standin, tmp_path, row):
     config = configure("--config", row, *standin, *(["--train.stop.epochs", "2"] if "GIN" in row else []))

@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runs.result import problem_of
+from train import run_main
+
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ("MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN", "RingGNN", "3WLGNN")
 
@@ -80,59 +83,52 @@ def test_walks_as_encodings_work_on_the_command_line(store_dir, tmp_path):
 def test_one_epoch_of_every_model(raw, store_dir, tmp_path, capsys, program, dataset, model):
     importlib.import_module(program).main(words(raw, store_dir, tmp_path, dataset, "--model", model))
     (result,) = [json.loads(path.read_text()) for path in tmp_path.rglob("result.json")]
-    assert result["status"] == "ok" and result["epochs"] == 1
+    assert problem_of(result) == "" and result["status"] == "ok" and result["epochs"] == 1
+    assert result["config"]["net"]["model"] == model and result["config"]["dataset"] == dataset
     assert "not a row of the paper" in capsys.readouterr().out
-
-
-def run(program, child_env, *arguments):
-    command = [sys.executable, ROOT / f"{program}.py", *arguments]
-    return subprocess.run(command, env=child_env, capture_output=True, text=True, timeout=120)
 
 
 ENCODING = ("--net.encodings", '[{"kind": "LapPE", "k": 4, "signs": "flip"}]')
 
 
-@pytest.mark.parametrize(
-    ("program", "dataset", "more"),
-    [("main_SBMs", "CLUSTER", ENCODING), ("main_molecules", "ZINC-redrawn", ()), ("main_TUs", "TU/TINY", ENCODING)],
-)
-def test_as_a_program(raw, store_dir, tmp_path, child_env, program, dataset, more):
-    done = run(program, child_env, *words(raw, store_dir, tmp_path, dataset, *more))
+def test_as_a_program(raw, store_dir, tmp_path, child_env):
+    command = [sys.executable, ROOT / "main_SBMs.py", *words(raw, store_dir, tmp_path, "CLUSTER", *ENCODING)]
+    done = subprocess.run(command, env=child_env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "epochs" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("program", "dataset"), [("main_molecules", "ZINC-redrawn"), ("main_TUs", "TU/TINY")])
+def test_with_an_encoding(raw, store_dir, tmp_path, program, dataset):
+    importlib.import_module(program).main(words(raw, store_dir, tmp_path, dataset, *ENCODING))
+    (result,) = [json.loads(path.read_text()) for path in tmp_path.rglob("result.json")]
+    assert result["status"] == "ok" and result["config"]["net"]["encodings"] == [
+        {"kind": "LapPE", "k": 4, "signs": "flip"}
+    ]
+
+
+def error_of(program, *arguments):
+    """The line with which a program ends; anything else than an expected error would come through."""
+    with pytest.raises(SystemExit) as stop:
+        run_main(lambda: importlib.import_module(program).main(list(arguments)))
+    assert isinstance(stop.value.code, str)
+    return stop.value.code
 
 
 @pytest.mark.parametrize(
     ("program", "dataset", "message"),
     [("main_molecules", "ZINC", "ZINC/molecules.zip: not found"), ("main_TUs", "TU/MUTAG", "TU/MUTAG.zip: not found")],
 )
-def test_missing_raw_files_end_with_one_line(raw, tmp_path, child_env, program, dataset, message):
-    done = run(program, child_env, *words(raw, str(tmp_path), tmp_path, dataset, "--data.raw_dir", str(tmp_path)))
-    assert done.returncode == 1 and done.stderr.startswith(f"error: {message}") and "Traceback" not in done.stderr
+def test_missing_raw_files_end_with_one_line(raw, tmp_path, program, dataset, message):
+    error = error_of(program, *words(raw, str(tmp_path), tmp_path, dataset, "--data.raw_dir", str(tmp_path)))
+    assert error.startswith(f"error: {message}")
 
 
-def test_the_default_row_follows_the_dataset():
-    import main_SBMs
-    from train import parse_config
-
-    def row(*arguments):
-        return parse_config(list(arguments), "SBMs", main_SBMs.DATASETS, "table2_PATTERN/GCN-L4").name
-
-    assert row() == "table2_PATTERN/GCN-L4"
-    assert row("--dataset", "CLUSTER", "--model", "GatedGCN") == "table2_CLUSTER/GatedGCN-L4"
-    assert row("--model", "3WLGNN") == "table2_PATTERN/3WLGNN-L3-100k"
-
-
-def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_path, child_env):
+def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_path):
     given = words(raw, store_dir, tmp_path, "TU/TINY")
-    for more, message in (
-        (["--folds", "0,99"], "error: folds=[0, 99]: TU/TINY has the folds 0 to 9"),
-        (["--folds", "[]"], "folds=[]"),
-    ):
-        done = run("main_TUs", child_env, *given, *more)
-        assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert error_of("main_TUs", *given, "--folds", "0,99") == "error: folds=[0, 99]: TU/TINY has the folds 0 to 9"
+    assert "folds=[]" in error_of("main_TUs", *given, "--folds", "[]")
     assert not list(tmp_path.rglob("result.json"))
     (tmp_path / "file").touch()
-    done = run("main_TUs", child_env, *given, "--data.store_dir", str(tmp_path / "file/stores"))
-    assert done.returncode == 1 and "no folder can be made there" in done.stderr and "Traceback" not in done.stderr, (
-        done.stderr
+    assert "no folder can be made there" in error_of(
+        "main_TUs", *given, "--data.store_dir", str(tmp_path / "file/stores")
     )
