@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from data.errors import DataError
 from nets.heads import as_scores
+from runs.files import RunError
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
 from train.board import Board
@@ -276,7 +277,13 @@ def resume(trainer, run):
         run.cut_log(0)
         save_state(run, trainer, commits)
     else:
-        trainer.restore(state)
+        try:
+            trainer.restore(state)
+        except (RuntimeError, KeyError, ValueError) as error:
+            raise RunError(
+                f"{run.path / 'checkpoint.pt'} was made by another version of this net (commit {commits[0]}; "
+                f"{str(error).splitlines()[-1].strip()[:100]}): start this run again with --force"
+            ) from error
         run.cut_log(trainer.epoch)
     return commits
 

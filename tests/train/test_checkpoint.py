@@ -74,3 +74,12 @@ def test_commits_are_remembered_in_order(tmp_path, saved, monkeypatch):
         assert load_state(saved, trainer)[1] == seen
     fresh = run_in(tmp_path, "--seed", "5")
     assert load_state(fresh, trainer) == (None, ["def"])
+
+
+def test_one_of_a_net_whose_parameters_were_called_otherwise_is_refused(tmp_path, saved):
+    """A run that was begun before a layer was rewritten."""
+    net, *rest = toy(tmp_path)
+    net.added = torch.nn.Linear(1, 1)
+    message = r"checkpoint\.pt was made by another version of this net \(commit abc; .*added.*\): start this run again with --force"
+    with pytest.raises(RunError, match=message):
+        fit(net, *rest, saved)
