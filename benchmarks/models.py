@@ -11,12 +11,13 @@ cutting or collating the batch, forward, loss, backward, optimizer step. Message
 both in processes without the settings of process.py (--same-settings: with them); RingGNN and 3WLGNN with
 
     one    the same net, one graph at a time, gradients accumulated
-    naive  RingGNN as `one`, all 15 basis tensors of eq. (44) built and put through one product
+    naive  RingGNN as `one`, by its plain formula: all 15 basis tensors of eq. (44) built and put through one product
 
 and each with its floor: the dense products of the step alone. Every variant is a process of its own; they take turns, ratios
 are those of one turn, and their median is printed with the smallest and the largest. Times mean nothing elsewhere; ratios do.
+--against FOLDER adds ours of another checkout: is it faster or slower than it was?
 Threads are only bound to cores where the machine is idle at the start. On a machine that others use at the same time set
-OMP_NUM_THREADS=1: two threads that wait for each other at every operation measure the other programs.
+OMP_NUM_THREADS=1 and --cpu-time: two threads that wait for each other at every operation measure the other programs.
 """
 
 import argparse
@@ -45,12 +46,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from data.catalogue import CATALOGUE
 from data.loader import Loader
+from data.registry import declared
 from data.store import Field, Packed, PackedWriter
 from layers.mlp_readout import MLPReadout
-from nets import build_net, count_parameters
-from train.config import Config
+from layers.ring_layer import RingLayer
+from nets import NETS, build_net
+from runs.table_files import find_row
 from train.tasks import GraphRegression, NodeClassification
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,7 +63,7 @@ DENSE = ("RingGNN", "3WLGNN")
 BATCH_SIZE, DENSE_BATCH_SIZE = 128, {"ZINC": 128, "PATTERN": 8}
 N_BATCHES = {("ZINC", False): 6, ("ZINC", True): 2, ("PATTERN", False): 2, ("PATTERN", True): 2}  # True: those in DENSE
 CHECK_GRAPHS = 4
-SETTINGS = {"ours": "on", "a": "off", "b": "off", "one": "on", "naive": "on", "floor": "on"}
+SETTINGS = {"ours": "on", "against": "on", "a": "off", "b": "off", "one": "on", "naive": "on", "floor": "on"}
 LEAST = {  # wanted of ratios to the time of ours; best: (a) or (b), whichever median is smaller
     **{(dataset, model): {"best": 1.0} for dataset in DATASETS for model in ROWS if model not in DENSE},
     **{(dataset, "RingGNN"): {"one": 4.0, "naive": 4.0} for dataset in DATASETS},
@@ -97,7 +99,7 @@ def both_directions(pairs):
 
 def write_store(path, dataset, n_graphs):
     """The synthetic graphs as a packed store, from which every variant takes them."""
-    random, entry = np.random.default_rng(0), CATALOGUE[dataset]
+    random, entry = np.random.default_rng(0), declared(dataset)
     label = Field("graph", "label", "float32") if entry.level == "graph" else Field("node", "label", "uint8")
     fields = [entry.node, label] + ([entry.edge] if entry.edge else [])
     with PackedWriter(path, dataset, fields, total=n_graphs) as writer:
@@ -132,10 +134,10 @@ class OtherNet(nn.Module):
 
     def __init__(self, config, features, task):
         super().__init__()
-        self.model, self.level, self.readout = config.model, task.level, config.readout
+        self.model, self.level, self.readout = config.model, task.level, config.head.pool
         n_heads = getattr(config, "n_heads", 1)
         width = config.hidden_dim * n_heads
-        widths, heads = [width] * config.L + [config.out_dim], [n_heads] * (config.L - 1) + [1]
+        widths, heads = [width] * (config.L + 1), [n_heads] * (config.L - 1) + [1]
         self.embedding = nn.Embedding(features.node.n_types, width)
         self.edge_embedding = nn.Linear(1, width) if self.model == "GatedGCN" else None
         self.layers = nn.ModuleList(self.make(a, b, k) for (a, b), k in zip(pairwise(widths), heads, strict=True))
@@ -143,9 +145,9 @@ class OtherNet(nn.Module):
         if self.model not in ("MLP", "GatedGCN"):
             self.norms = nn.ModuleList(nn.BatchNorm1d(dim) for dim in widths[1:])
         if self.model == "GIN":
-            self.head = nn.ModuleList(MLPReadout(dim, task.n_out, 0) for dim in widths)
+            self.head = nn.ModuleList(MLPReadout(dim, task.n_out, ()) for dim in widths)
         else:
-            self.head = MLPReadout(config.out_dim, task.n_out)
+            self.head = MLPReadout(width, task.n_out)
 
     def make(self, in_dim, out_dim, n_heads):
         """One layer of self.model."""
@@ -368,31 +370,6 @@ def torch_geometric_net():
     return GeometricNet
 
 
-class NaiveMaps(nn.Module):
-    """The maps of eq. (44) as EquivariantMaps has them, from all 15 basis tensors: (in_dim, B, n, n) -> n_maps of them."""
-
-    def __init__(self, in_dim, out_dim, n_maps):
-        super().__init__()
-        scale = (2 / (in_dim + out_dim)) ** 0.5
-        self.W = nn.Parameter(scale * torch.randn(n_maps, out_dim, 15 * in_dim))
-        self.diagonal_bias = nn.Parameter(torch.zeros(n_maps, out_dim, 1, 1, 1))
-
-    def forward(self, h, padding, factors, b):
-        n = h.shape[-1]
-        eye = torch.eye(n)
-        diagonal, row, column = h.diagonal(dim1=2, dim2=3), h.mean(3), h.mean(2)
-        trace, total = diagonal.mean(2)[..., None, None], row.mean(2)[..., None, None]
-        basis = [h, h.transpose(2, 3)]
-        for x in (diagonal, row, column):
-            basis += [torch.diag_embed(x), x[..., None].expand_as(h), x[..., None, :].expand_as(h)]
-        for x in (trace, total):
-            basis += [x * eye, x.expand_as(h)]
-        basis = torch.cat(basis).flatten(1)
-        for m, (W, bias, factor) in enumerate(zip(self.W, self.diagonal_bias, factors, strict=True)):
-            L = factor * ((W @ basis).view(-1, *h.shape[1:]) + bias * eye)
-            yield L if m else L + b[:, None, None, None]
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # Variants: each has epoch()
 
@@ -402,13 +379,12 @@ class Job:
 
     def __init__(self, dataset, model, store, batch_size, n_batches):
         self.model, self.batch_size, self.n_batches = model, batch_size, n_batches
-        self.entry, self.store, self.numbers = CATALOGUE[dataset], Packed(store), np.arange(batch_size * n_batches)
-        row = ROOT / "configs" / self.entry.family / f"T2-{dataset}-{ROWS[model]}.json"
-        self.config = Config.model_validate_json(row.read_text()).net
+        self.entry, self.store, self.numbers = declared(dataset), Packed(store), np.arange(batch_size * n_batches)
+        self.config = NETS[model].Config.model_validate(find_row(f"table2_{dataset}/{ROWS[model]}").config["net"])
         self.task = GraphRegression() if self.entry.level == "graph" else NodeClassification(self.entry.n_out)
 
     def net(self):
-        return build_net(self.config, self.entry.features(), self.task)
+        return build_net(self.config, self.entry.features, self.task)
 
     def loader(self, batch_size, shuffle=True):
         return Loader(self.store, self.numbers, batch_size, shuffle, torch.Generator().manual_seed(0))
@@ -521,22 +497,14 @@ def make_variant(variant, job):
         return Floor(job)
     if variant in ("a", "b"):
         kind = torch_geometric_net() if variant == "a" else DGLNet
-        net = kind(job.config, job.entry.features(), job.task)
+        net = kind(job.config, job.entry.features, job.task)
         return Training(job, net, kind.loader(job.store, job.numbers, job.batch_size))
     torch.use_deterministic_algorithms(True)  # as in train/loop.py
     torch.utils.deterministic.fill_uninitialized_memory = False
     net = job.net()
     if variant == "naive":
-        use_naive_maps(net)
-    return Training(job, net, job.loader(job.batch_size)) if variant == "ours" else OneByOne(job, net)
-
-
-def use_naive_maps(net):
-    n_parameters, in_dim = count_parameters(net), net.input.dim
-    for layer in net.layers:
-        layer.L = NaiveMaps(in_dim, net.config.hidden_dim, net.config.radius * (net.config.radius + 1) // 2)
-        in_dim = net.config.hidden_dim
-    assert count_parameters(net) == n_parameters
+        RingLayer.forward = RingLayer.plain  # in this process alone
+    return OneByOne(job, net) if variant in ("one", "naive") else Training(job, net, job.loader(job.batch_size))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -572,11 +540,17 @@ def layer_weights(model, variant, weights):
         )
     if model == "GIN":
         places = {"V.0": "0", "norm_V.0": "1", "U": "3"}
-        mlp = {tuple(name.rsplit(".", 1)): value for name, value in weights.items()}
-        mlp = {f"{places[part[0]]}.{part[1]}": value for part, value in mlp.items() if part[0] in places}
+        weights = {name: value for name, value in weights.items() if name != "eps"}
+        mlp = {f"{places[part]}.{name}": value for part, name, value in split(weights)}
         name = "nn" if geometric else "apply_func"
         return {"eps": s.eps} | {f"{name}.{key}": value for key, value in mlp.items()}
-    return weights
+    places = {"update_h.norm": "norm_h", "update_e.norm": "norm_e"}  # GatedGCN
+    return {places.get(part, part) + f".{name}": value for part, name, value in split(weights)}
+
+
+def split(weights):
+    """("update_h.norm", "weight", value) of each."""
+    return [(*name.rsplit(".", 1), value) for name, value in weights.items()]
 
 
 def copy_weights(ours, other, model, variant):
@@ -584,10 +558,10 @@ def copy_weights(ours, other, model, variant):
     if other.edge_embedding is not None:
         other.edge_embedding.load_state_dict(ours.edge_embedding.embed.state_dict())
     for i, layer in enumerate(ours.layers):
-        norms = {name: value for name, value in layer.state_dict().items() if name.startswith(("norm.", "norm_h."))}
+        norms = {name: value for name, value in layer.state_dict().items() if name.startswith("update_h.norm.")}
         weights = layer.state_dict()
         if other.norms is not None:
-            other.norms[i].load_state_dict({name.split(".")[1]: weights.pop(name) for name in norms})
+            other.norms[i].load_state_dict({name.split(".")[2]: weights.pop(name) for name in norms})
         other.layers[i].load_state_dict(layer_weights(model, variant, weights))
     heads = zip(other.head, ours.head, strict=True) if model == "GIN" else [(other.head, ours.head)]
     for theirs, mine in heads:
@@ -599,7 +573,7 @@ def check(dataset, model, variants, store):
     for variant in variants:
         job = Job(dataset, model, store, CHECK_GRAPHS, 1)
         kind = torch_geometric_net() if variant == "a" else DGLNet
-        ours, other = job.net().double(), kind(job.config, job.entry.features(), job.task).double()
+        ours, other = job.net().double(), kind(job.config, job.entry.features, job.task).double()
         copy_weights(ours, other, model, variant)
         results = []
         for net, loader in (
@@ -620,7 +594,7 @@ def check(dataset, model, variants, store):
 # Processes
 
 
-def work(variant):
+def work(variant, clock):
     """What a variant's process does: a line with a job builds it and warms up, an empty line runs an epoch. Both are timed."""
     replies, sys.stdout = sys.stdout, sys.stderr
     warnings.simplefilter("ignore")
@@ -630,18 +604,20 @@ def work(variant):
             run = None  # frees the memory of the one before
             run = make_variant(variant, Job(**json.loads(line)))
             run.epoch(1)
-        start = time.perf_counter()
+        start = clock()
         run.epoch(1 if line.strip() else None)
-        print(time.perf_counter() - start, file=replies, flush=True)
+        print(clock() - start, file=replies, flush=True)
 
 
 class Worker:
     """The process of one variant."""
 
-    def __init__(self, variant, settings):
+    def __init__(self, variant, settings, arguments):
         self.variant = variant
+        script = Path(arguments.against or ROOT, "benchmarks", "models.py") if variant == "against" else __file__
+        words = [sys.executable, str(script), "--variant", variant]
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--variant", variant],
+            words + (["--cpu-time"] if arguments.cpu_time else []),
             env={**os.environ, "GNN_PROCESS_SETTINGS": settings},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -692,7 +668,7 @@ def ratios_of(workers, rounds, job):
 
 def report(dataset, models, columns, batch_size, n_batches, store, arguments):
     """Measure and print some models on one dataset: [(dataset, model, name, least, median)] of what is wanted."""
-    print(f"\n{dataset}-like graphs, {batch_size} a batch, epochs of {n_batches} batches")
+    print(f"\n{dataset}-like graphs, {batch_size} per batch, epochs of {n_batches} batches")
     titles = "".join(f"{f'{name} / ours':>21}" for name in columns)
     print(f"{'':10}{'ours ms/batch':>14}{titles}{'ours / floor':>21}   wanted", flush=True)
     judged = []
@@ -701,7 +677,7 @@ def report(dataset, models, columns, batch_size, n_batches, store, arguments):
         for variant in ("ours", *columns, "floor"):
             if variant not in arguments.skip and (variant != "a" or has_geometric()):
                 settings = "on" if arguments.same_settings else SETTINGS[variant]
-                workers[variant] = stack.enter_context(Worker(variant, settings))
+                workers[variant] = stack.enter_context(Worker(variant, settings, arguments))
         for model in models:
             chosen = {v: worker for v, worker in workers.items() if v != "naive" or model == "RingGNN"}
             job = {"dataset": dataset, "model": model, "batch_size": batch_size, "n_batches": n_batches}
@@ -733,6 +709,7 @@ def measure(arguments, folder):
         store = folder / dataset
         write_store(store, dataset, max(n_batches[dense] * batch_size[dense] for dense in n_batches))
         for dense, columns in ((False, ("a", "b")), (True, ("one", "naive"))):
+            columns = (*columns, "against") if arguments.against else columns
             models = [model for model in arguments.models if (model in DENSE) == dense]
             if models:
                 judged += report(dataset, models, columns, batch_size[dense], n_batches[dense], store, arguments)
@@ -792,9 +769,11 @@ def main(argv=None):
     )
     add("--check", action="store_true", help="do not measure: check that (a) and (b) are the same models as ours")
     add("--variant", choices=SETTINGS, help=argparse.SUPPRESS)
+    add("--against", metavar="FOLDER", help="another checkout, whose ours takes turns with this one's")
+    add("--cpu-time", action="store_true", help="measure CPU seconds instead of those of the clock")
     arguments = parser.parse_args(argv)
     if arguments.variant:
-        return work(arguments.variant)
+        return work(arguments.variant, time.process_time if arguments.cpu_time else time.perf_counter)
     if arguments.quick:
         arguments.rounds, arguments.batches = 2, 1
     print(f"torch {torch.__version__}, dgl {dgl.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

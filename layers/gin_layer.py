@@ -7,7 +7,12 @@ from torch import nn
 from layers import ops
 from layers.update import Update
 
-AGGREGATORS = {"sum": ops.copy_u_sum, "mean": ops.copy_u_mean, "max": ops.copy_u_max}
+
+def max_or_zero(g, h):
+    return ops.zero_without_neighbours(g, ops.copy_u_max(g, h))
+
+
+AGGREGATORS = {"sum": ops.copy_u_sum, "mean": ops.copy_u_mean, "max": max_or_zero}
 
 
 class GINLayer(nn.Module):

@@ -57,7 +57,7 @@ class GraphSageLayer(nn.Module):
         if self.aggregator == "mean":
             return ops.copy_u_mean(g, h)
         if self.aggregator == "maxpool":
-            return ops.copy_u_max(g, F.relu(self.V(h)))
+            return F.relu(ops.copy_u_max(g, self.V(h)))  # the maximum of the ReLUs, and 0 of no neighbours
         return lstm_of_neighbours(self.lstm, g, h)
 
     def combine(self, h, c):
@@ -97,7 +97,7 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
         return ops.u_add_v(g, Ah, Ah)
 
     def gated_max(self, g, h, e):
-        """Max_{j -> i} ReLU(σ(e_ij) ⊙ V h_j); the ReLU of a maximum is the maximum of the ReLUs."""
+        """Max_{j -> i} ReLU(σ(e_ij) ⊙ V h_j), the ReLU after the maximum as in `aggregate`."""
         return F.relu(ops.u_mul_e_max(g, self.V(h), torch.sigmoid(e)))
 
 

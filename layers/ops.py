@@ -1,8 +1,9 @@
 """Sums, means and maxima over the neighbours: the words that the layers are written in.
 
 Edge j -> i is stored as (src=j, dst=i): u is a value of the source j, v of the destination i, e of the edge. They are those of
-dgl.ops, on any graph: edges in any order, self-loops, duplicate edges, nodes or graphs without edges. A result over no
-neighbours is zero. Nothing is left on the graph.
+dgl.ops, on any graph: edges in any order, self-loops, duplicate edges, nodes or graphs without edges. Nothing is left on the
+graph. A sum or mean over no neighbours is 0, a maximum -inf (0 in a graph without any edge): layers follow it with ReLU or
+`zero_without_neighbours`.
 """
 
 import dgl
@@ -21,8 +22,8 @@ def copy_u_mean(g, u):
 
 
 def copy_u_max(g, u):
-    """Max_j u_j: (N, d) -> (N, d)."""
-    return zero_without_neighbours(g, ops.copy_u_max(g, u))
+    """Max_j u_j: (N, …) -> (N, …)."""
+    return ops.copy_u_max(g, u)
 
 
 def copy_e_sum(g, e):
@@ -41,10 +42,10 @@ def u_mul_e_sum(g, u, e):
 
 
 def u_mul_e_max(g, u, e):
-    """Max_j u_j ⊙ e_ij: (N, d), (E, d) -> (N, d)."""
+    """Max_j u_j ⊙ e_ij: (N, …), (E, …) -> (N, …)."""
     if g.num_edges() == 0:
-        return 0 * u  # the gradient of DGL's looks for an edge
-    return zero_without_neighbours(g, ops.u_mul_e_max(with_edge_ids(g), u, e))
+        return torch.zeros_like(u)  # the gradient of DGL's looks for an edge
+    return ops.u_mul_e_max(with_edge_ids(g), u, e)
 
 
 def edge_softmax(g, e):
@@ -53,7 +54,7 @@ def edge_softmax(g, e):
 
 
 def zero_without_neighbours(g, h):
-    """h (N, d) with 0 at the nodes that no edge enters, where the maxima of DGL are -inf."""
+    """h (N, d) with 0 at the nodes that no edge enters."""
     return h.masked_fill((g.in_degrees() == 0)[:, None], 0)
 
 

@@ -63,6 +63,10 @@ def at_edges(x, ends):
     return x[ends.long()]
 
 
+def or_zero(maximum):
+    return lambda g, *x: ops.zero_without_neighbours(g, maximum(g, *x))
+
+
 def largest(x):
     return x.max(0).values
 
@@ -102,7 +106,7 @@ PLAIN = {
         lambda g: [node(g, D)],
     ),
     "copy_u_max": (
-        ops.copy_u_max,
+        or_zero(ops.copy_u_max),
         lambda g, u: by_node(g, at_edges(u, g.edges()[0]), largest),
         lambda g: [node(g, D)],
     ),
@@ -113,7 +117,7 @@ PLAIN = {
         lambda g: [node(g, D), edge(g, D)],
     ),
     "u_mul_e_max": (
-        ops.u_mul_e_max,
+        or_zero(ops.u_mul_e_max),
         lambda g, u, e: by_node(g, at_edges(u, g.edges()[0]) * e, largest),
         lambda g: [node(g, D), edge(g, D)],
     ),
@@ -137,7 +141,9 @@ def values_and_gradients(operator, g, inputs):
     out = operator(g, *inputs)
     out = out if isinstance(out, tuple) else (out,)
     r = torch.Generator().manual_seed(2)
-    torch.autograd.backward(out, [torch.randn(x.shape, dtype=x.dtype, generator=r) for x in out])
+    total = sum((x * torch.randn(x.shape, dtype=x.dtype, generator=r)).sum() for x in out)
+    if total.requires_grad:
+        total.backward()
     return [*out, *(torch.zeros_like(x) if x.grad is None else x.grad for x in inputs)]
 
 
@@ -203,6 +209,14 @@ def test_a_destination_far_below_the_others_does_not_vanish():
 def test_a_score_that_is_not_a_number_is_seen():
     score = torch.tensor([[float("nan")], [1.0]])
     assert fused.edge_softmax(dgl.graph(([0, 1], [0, 0])), score).isnan().all()
+
+
+def test_a_maximum_over_no_neighbours_is_never_above_zero():
+    for g, nothing in ((odd_graph(), -torch.inf), (GRAPHS["no edges"](), 0)):
+        alone = g.in_degrees() == 0
+        assert alone.any()
+        for h in (ops.copy_u_max(g, node(g, D)), ops.u_mul_e_max(g, node(g, D), edge(g, D))):
+            assert (h[alone] == nothing).all() and torch.isfinite(h[~alone]).all()
 
 
 def test_nothing_is_left_on_the_graph(graph, operator):
