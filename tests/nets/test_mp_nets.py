@@ -83,6 +83,13 @@ def test_edge_features_are_read_only_when_asked_for(graph):
         assert torch.equal(net(graph), net(changed)) is not edge_feat
 
 
+@pytest.mark.parametrize("model", ["GAT", "GatedGCN", "GraphSage"])
+def test_the_last_layer_computes_no_edges(graph, model):
+    net = net_of(model, TASKS[0], layer_type="edge_representations")
+    net(graph)
+    assert [int(layer.update_e.norm.num_batches_tracked) for layer in net.layers] == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
