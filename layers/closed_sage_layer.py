@@ -1,8 +1,9 @@
 """GraphSAGE as the Fair Comparison runs it: one map for a node and its neighbours alike."""
 
 import torch
-from dgl import ops
 from torch import nn
+
+from layers import ops
 
 
 class ClosedSAGELayer(nn.Module):

@@ -1,8 +1,9 @@
 """The graph convolution of DGCNN (Fair Comparison, section 4): the mean over the closed neighbourhood, then tanh."""
 
 import torch
-from dgl import ops
 from torch import nn
+
+from layers import ops
 
 
 class DGCNNLayer(nn.Module):

@@ -1,9 +1,9 @@
 """The layer of DSS-GNN: GIN inside each ego net, and GIN on the whole graph for what the ego nets agree on."""
 
 import torch.nn.functional as F
-from dgl import ops
 from torch import nn
 
+from layers import ops
 from layers.two_maps import two_maps
 
 

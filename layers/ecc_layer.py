@@ -2,8 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from dgl import ops
 from torch import nn
+
+from layers import ops
 
 HIDDEN = 16
 

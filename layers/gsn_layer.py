@@ -2,10 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from dgl import ops
 from torch import nn
 
-from layers.ops import u_add_v, with_edge_ids
+from layers import ops
 from layers.two_maps import two_maps
 
 
@@ -32,10 +31,10 @@ class GSNLayer(nn.Module):
     def forward(self, g, x, ids=None):
         first, *rest = self.M
         W_v, W_u, W_id = first.weight.split(self.widths, 1)
-        message = u_add_v(g, x @ W_u.t(), x @ W_v.t()) + first.bias  # W1 of the concatenation, part by part
+        message = ops.u_add_v(g, x @ W_u.t(), x @ W_v.t()) + first.bias  # W1 of the concatenation, part by part
         if ids is not None:
             message = message + F.embedding_bag(ids, F.pad(W_id, (0, 1)).t(), mode="sum")
         for module in rest:
             message = module(message)
-        m = ops.copy_e_sum(with_edge_ids(g), message)
+        m = ops.copy_e_sum(g, message)
         return F.relu(self.norm(self.U(torch.cat([x, m], 1))))

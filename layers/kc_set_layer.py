@@ -5,9 +5,9 @@ from itertools import pairwise
 import dgl
 import torch
 import torch.nn.functional as F
-from dgl import ops
 from torch import nn
 
+from layers import ops
 from layers.two_maps import LastBatchNorm, two_maps
 
 

@@ -1,7 +1,8 @@
 """The convolution of OSAN's edge scorer: GCN whose normalisation counts a self-loop that is not there."""
 
-from dgl import ops
 from torch import nn
+
+from layers import ops
 
 
 class OpenGCNLayer(nn.Module):

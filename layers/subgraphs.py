@@ -7,9 +7,8 @@ each node and each of at most k subgraphs of its graph. A place without a row is
 
 import numpy as np
 import torch
-from dgl import ops
 
-from layers.ops import with_edge_ids
+from layers import ops
 
 
 class Subgraphs:
@@ -75,7 +74,7 @@ class Subgraphs:
 
     def weighted_sum_neighbours(self, x, w):
         """Σ_{u ∈ N_s(v)} w_s,uv x_su with a weight for each edge in each subgraph: (R, c), (E, k) -> (R, c)."""
-        return self.collect(ops.u_mul_e_sum(with_edge_ids(self.g), self.spread(x), w[:, :, None]))
+        return self.collect(ops.u_mul_e_sum(self.g, self.spread(x), w[:, :, None]))
 
     def sum_nodes(self, x):
         """Σ_v x_sv over the nodes of subgraph s: (R, c) -> (S, c)."""

@@ -1,9 +1,9 @@
 """The layer of SUN: a node of an ego net also sees its root, its own ego net and all others; roots have weights of their own."""
 
 import torch.nn.functional as F
-from dgl import ops
 from torch import nn
 
+from layers import ops
 from layers.two_maps import two_maps
 
 

@@ -5,10 +5,10 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from dgl import ops
 from pydantic import Field
 from torch import nn
 
+from layers import ops
 from layers.closed_sage_layer import ClosedSAGELayer
 from nets.heads import pool_nodes
 from nets.skeleton import AnyNetConfig
