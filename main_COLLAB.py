@@ -1,6 +1,6 @@
 """COLLAB: predict which scientists will publish together, in one graph of 235,868 (Tables 2, 4, 7, 8).
 
-Copy this file to add a dataset of link prediction: change the dataset, the task and the default row. A collaboration network of
+Copy this file to add a dataset of link prediction: change the dataset and the default row. A collaboration network of
 your own in OGB's raw format needs no new file: --dataset COLLAB-own --data.data_dir FOLDER (tools/collab_lookalike.py
 writes a small one to try).
 """
@@ -8,8 +8,7 @@ writes a small one to try).
 from data.COLLAB import COLLAB, OwnCOLLAB
 from nets import build_net
 from tables import row_report
-from train import fit, parse_config, run_main
-from train.tasks import LinkPrediction
+from train import fit, parse_config, run_main, task_of
 
 DATASETS = {"COLLAB": COLLAB, "COLLAB-own": OwnCOLLAB}
 
@@ -17,7 +16,7 @@ DATASETS = {"COLLAB": COLLAB, "COLLAB-own": OwnCOLLAB}
 def main(argv=None):
     config = parse_config(argv, "COLLAB", DATASETS, default="table2_COLLAB/GCN-L3", description=__doc__)
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
-    task = LinkPrediction()
+    task = task_of(dataset)
     results = []
     for fold in dataset.chosen_folds(config.folds):
         net = build_net(config.net, dataset.features, task, seed=config.seed)

@@ -1,13 +1,12 @@
 """CSL: tell ten families of circular skip-link graphs apart (Table 3).
 
-Copy this file to add a dataset of graph classification: change the dataset, the task and the default row.
+Copy this file to add a dataset of graph classification: change the dataset and the default row.
 """
 
 from data.CSL import CSL, PublishedCSL
 from nets import build_net
 from tables import row_report
-from train import fit, parse_config, run_main
-from train.tasks import GraphClassification
+from train import fit, parse_config, run_main, task_of
 
 DATASETS = {"CSL": CSL, "CSL-published": PublishedCSL}
 
@@ -15,7 +14,7 @@ DATASETS = {"CSL": CSL, "CSL-published": PublishedCSL}
 def main(argv=None):
     config = parse_config(argv, "CSL", DATASETS, default="table3/GCN-LapPE-L4", description=__doc__)
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
-    task = GraphClassification(dataset.n_classes)
+    task = task_of(dataset)
     results = []
     for fold in dataset.chosen_folds(config.folds):
         net = build_net(config.net, dataset.features, task, seed=config.seed)

@@ -1,13 +1,12 @@
 """PATTERN and CLUSTER: classify the nodes of graphs with communities (Tables 2 and 7).
 
-Copy this file to add a dataset of node classification: change the datasets, the task and the default row.
+Copy this file to add a dataset of node classification: change the datasets and the default row.
 """
 
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from nets import build_net
 from tables import row_report
-from train import fit, parse_config, run_main
-from train.tasks import NodeClassification
+from train import fit, parse_config, run_main, task_of
 
 DATASETS = {dataset.name: dataset for dataset in (PATTERN, CLUSTER, PublishedPATTERN, PublishedCLUSTER)}
 
@@ -15,7 +14,7 @@ DATASETS = {dataset.name: dataset for dataset in (PATTERN, CLUSTER, PublishedPAT
 def main(argv=None):
     config = parse_config(argv, "SBMs", DATASETS, default="table2_PATTERN/GCN-L4", description=__doc__)
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
-    task = NodeClassification(dataset.n_classes)
+    task = task_of(dataset)
     results = []
     for fold in dataset.chosen_folds(config.folds):
         net = build_net(config.net, dataset.features, task, seed=config.seed)

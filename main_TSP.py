@@ -1,14 +1,13 @@
 """TSP: find the edges of the travelling salesman's shortest tour (Tables 2 and 4).
 
 Without --config and --dataset it is a first try on TSP-small. `--dataset TSP` has the paper's size: its tours take hours to find,
-once. Copy this file to add a dataset of edge classification: change the dataset, the task and the default row.
+once. Copy this file to add a dataset of edge classification: change the dataset and the default row.
 """
 
 from data.TSP import DATASETS
 from nets import build_net
 from tables import row_report
-from train import fit, parse_config, run_main
-from train.tasks import EdgeClassification
+from train import fit, parse_config, run_main, task_of
 
 
 def main(argv=None):
@@ -16,7 +15,7 @@ def main(argv=None):
         argv, "TSP", DATASETS, default="table2_TSP/GCN-L4", description=__doc__, first_try="TSP-small"
     )
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
-    task = EdgeClassification(dataset.n_classes)
+    task = task_of(dataset)
     results = []
     for fold in dataset.chosen_folds(config.folds):
         net = build_net(config.net, dataset.features, task, seed=config.seed)

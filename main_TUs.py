@@ -2,20 +2,19 @@
 
 Any other dataset of the collection is called TU/NAME: python main_TUs.py --dataset TU/MUTAG.
 
-Copy this file to add a dataset of graph classification: change the datasets, the task and the default row.
+Copy this file to add a dataset of graph classification: change the datasets and the default row.
 """
 
 from data.TUs import NAMES, PREFIX, TUDataset
 from nets import build_net
 from tables import row_report
-from train import fit, parse_config, run_main
-from train.tasks import GraphClassification
+from train import fit, parse_config, run_main, task_of
 
 
 def main(argv=None):
     config = parse_config(argv, "TUs", NAMES, default="table6/ENZYMES-GCN-L4", description=__doc__, prefix=PREFIX)
     dataset = TUDataset(config.dataset, config.data, needs=config.net.needs)
-    task = GraphClassification(dataset.n_classes)
+    task = task_of(dataset)
     results = []
     for fold in dataset.chosen_folds(config.folds):
         net = build_net(config.net, dataset.features, task, seed=config.seed)

@@ -6,9 +6,8 @@ trained three times and tested. Copy this file to select a model on a dataset of
 
 from data.TUs import NAMES, PREFIX, TUDataset
 from tables import row_report
-from train import parse_config, run_main
+from train import parse_config, run_main, task_of
 from train.selection import SelectionConfig, select_and_assess
-from train.tasks import GraphClassification
 
 
 def main(argv=None):
@@ -22,7 +21,7 @@ def main(argv=None):
         prefix=PREFIX,
     )
     dataset = TUDataset(config.dataset, config.data, needs=config.net.needs)
-    task = GraphClassification(dataset.n_classes)
+    task = task_of(dataset)
     results = [select_and_assess(config, dataset, fold, task) for fold in dataset.chosen_folds(config.folds)]
     print(row_report(config.name, results))
 

@@ -1,13 +1,12 @@
 """MNIST and CIFAR10: recognise digits and objects in graphs of superpixels (Table 2).
 
-Copy this file to add a dataset of graph classification: change the datasets, the task and the default row.
+Copy this file to add a dataset of graph classification: change the datasets and the default row.
 """
 
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
 from nets import build_net
 from tables import row_report
-from train import fit, parse_config, run_main
-from train.tasks import GraphClassification
+from train import fit, parse_config, run_main, task_of
 
 DATASETS = {dataset.name: dataset for dataset in (MNIST, CIFAR10, CIFAR10First4000, PublishedMNIST, PublishedCIFAR10)}
 
@@ -15,7 +14,7 @@ DATASETS = {dataset.name: dataset for dataset in (MNIST, CIFAR10, CIFAR10First40
 def main(argv=None):
     config = parse_config(argv, "superpixels", DATASETS, default="table2_MNIST/GCN-L4", description=__doc__)
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
-    task = GraphClassification(dataset.n_classes)
+    task = task_of(dataset)
     results = []
     for fold in dataset.chosen_folds(config.folds):
         net = build_net(config.net, dataset.features, task, seed=config.seed)

@@ -100,7 +100,7 @@ def both_directions(pairs):
 def write_store(path, dataset, n_graphs):
     """The synthetic graphs as a packed store, from which every variant takes them."""
     random, entry = np.random.default_rng(0), declared(dataset)
-    label = Field("graph", "label", "float32") if entry.level == "graph" else Field("node", "label", "uint8")
+    label = Field("graph", "label", "float32") if entry.target.level == "graph" else Field("node", "label", "uint8")
     fields = [entry.node, label] + ([entry.edge] if entry.edge else [])
     with PackedWriter(path, dataset, fields, total=n_graphs) as writer:
         for _ in range(n_graphs):
@@ -108,8 +108,8 @@ def write_store(path, dataset, n_graphs):
             rows = {"node": {"feat": random.integers(0, entry.node.n_types, n)}}
             if entry.edge:
                 rows["edge"] = {"feat": random.integers(0, entry.edge.n_types, len(src))}
-            rows.setdefault(entry.level, {})["label"] = (
-                random.random() if entry.level == "graph" else random.integers(0, entry.n_out, n)
+            rows.setdefault(entry.target.level, {})["label"] = (
+                random.random() if entry.target.level == "graph" else random.integers(0, entry.target.n_out, n)
             )
             writer.add(n, src, dst, **rows)
 
@@ -381,7 +381,9 @@ class Job:
         self.model, self.batch_size, self.n_batches = model, batch_size, n_batches
         self.entry, self.store, self.numbers = declared(dataset), Packed(store), np.arange(batch_size * n_batches)
         self.config = NETS[model].Config.model_validate(find_row(f"table2_{dataset}/{ROWS[model]}").config["net"])
-        self.task = GraphRegression() if self.entry.level == "graph" else NodeClassification(self.entry.n_out)
+        self.task = (
+            GraphRegression() if self.entry.target.level == "graph" else NodeClassification(self.entry.target.n_out)
+        )
 
     def net(self):
         return build_net(self.config, self.entry.features, self.task)
@@ -460,7 +462,7 @@ class Floor:
 
 def dense_products(job):
     """The products of an average batch: maps [(rows, in, out, whether the input has a gradient)], squares [(how many, n)]."""
-    c, level, n_out, B = job.config, job.entry.level, job.entry.n_out, job.batch_size
+    c, level, n_out, B = job.config, job.entry.target.level, job.entry.target.n_out, job.batch_size
     offsets = {key: job.store.column(f"{key}_offsets")[: len(job.numbers) + 1] for key in ("node", "edge")}
     N, E = (int(offsets[key][-1]) // job.n_batches for key in offsets)
     if job.model in DENSE:

@@ -14,7 +14,7 @@ import torch
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
-from data.dataset import ROOT, Declared, GraphDataset
+from data.dataset import ROOT, Declared, GraphDataset, Target
 from data.download import RawFile, find, reading
 from data.errors import DataError, StoreError
 from data.readers.graph6 import decode
@@ -69,7 +69,7 @@ class BREC(GraphDataset):
     name = "BREC"
     version = 1
     licence = "MIT (GraphPKU/BREC)"
-    declared = Declared(None, None, "graph", 16)
+    declared = Declared(None, None, Target("numbers", "graph", 16))
     parameters = {"files": [kind.file for kind in KINDS]}  # noqa: RUF012 - read only
     raw_files = tuple(RawFile(f"BREC/{kind.file}.npy", tuple(url.format(kind.file) for url in URLS)) for kind in KINDS)
     # Deviation: Table 1 prints 10 to 198 nodes and 800 different graphs; in the published files the smallest have 7 nodes, and two

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from data.dataset import DataConfig, Declared, GraphDataset, numbers
+from data.dataset import DataConfig, Declared, GraphDataset, Target, numbers
 from data.download import RawFile, find, present, sha256_of
 from data.draw import draw_neighbourhood
 from data.errors import REMEDY, DataError, StoreError
@@ -165,7 +165,7 @@ class COLLAB(GraphDataset):
     version = 1
     licence = "ODC-BY"
     raw_files = (ZIP,)
-    declared = Declared(numbers("node", 128), numbers("edge", 2), "pair", 1)
+    declared = Declared(numbers("node", 128), numbers("edge", 2), Target("labels", "pair", 1, ("HitsAtK",)))
     # year and weight in the order of A.4 and Table 5; a linear map follows, so the order is of no consequence
     parameters = {"years": YEARS, "edge_feat": ["year", "weight"]}  # noqa: RUF012 - read only
     folds = (0,)

@@ -9,7 +9,7 @@ CSL-published has the copies and the folds that were published, CSL has its own.
 
 import numpy as np
 
-from data.dataset import Declared, GraphDataset
+from data.dataset import Declared, GraphDataset, Target
 from data.download import RawFile, find, reading
 from data.errors import DataError, StoreError
 from data.readers.unpack import read_npz
@@ -35,8 +35,7 @@ class CSL(GraphDataset):
     name = "CSL"
     version = 1
     licence = "generated here; none"
-    n_classes = 10
-    declared = Declared(None, None, "graph", 10, n_folds=5)
+    declared = Declared(None, None, Target("classes", "graph", 10), n_folds=5)
     parameters = {  # noqa: RUF012 - read only
         "n_nodes": 41,
         "skips": [2, 3, 4, 5, 6, 9, 11, 12, 13, 16],
@@ -50,7 +49,7 @@ class CSL(GraphDataset):
         # RandomState, not Generator: its stream is frozen, so every numpy gives the same graphs and the same folds
         random = np.random.RandomState(p["seed"])
         labels = np.repeat(np.arange(len(p["skips"])), p["graphs_per_class"])
-        fields = [Field("graph", "label", "int64", n_types=self.n_classes)]
+        fields = [Field("graph", "label", "int64", n_types=self.target.n_out)]
         with PackedWriter(path, self.name, fields, {"version": self.version, **p}, total=len(labels)) as writer:
             for label in labels:
                 src, dst = skip_link_edges(p["n_nodes"], p["skips"][label])
@@ -84,7 +83,7 @@ class PublishedCSL(CSL):
     def build(self, path):
         source, *index = (find(file, self.config) for file in self.raw_files)
         graphs = list(self.graphs(source))
-        fields = [Field("graph", "label", "int64", n_types=self.n_classes)]
+        fields = [Field("graph", "label", "int64", n_types=self.target.n_out)]
         generator = {"version": self.version, **self.parameters}
         with PackedWriter(path, self.name, fields, generator, total=len(graphs)) as writer:
             for n_nodes, (src, dst), label in graphs:

@@ -8,7 +8,7 @@ of PATTERN is of an earlier version.
 
 import numpy as np
 
-from data.dataset import Declared, GraphDataset, categories
+from data.dataset import Declared, GraphDataset, Target, categories
 from data.download import find, reading
 from data.draw import draw_communities
 from data.errors import DataError, StoreError
@@ -34,10 +34,15 @@ def community_sizes(parameters, random):
     return random.randint(low, high, parameters["n_communities"])
 
 
+def classes(n):
+    """One of n classes per node; loss and accuracy weigh the classes by their sizes, B.1.3."""
+    return Target("classes", "node", n, ("WeightedAccuracy",), weighted=True)
+
+
 def sbm_fields(dataset):
     return [
         Field("node", "feat", "uint8", n_types=dataset.n_node_types),
-        Field("node", "label", "uint8", n_types=dataset.n_classes),
+        Field("node", "label", "uint8", n_types=dataset.target.n_out),
     ]
 
 
@@ -81,8 +86,7 @@ class PATTERN(SBMDataset):
 
     name = "PATTERN"
     version = 2  # 1: patterns of 20 nodes
-    n_classes = 2
-    declared = Declared(categories("node", 3), None, "node", 2)
+    declared = Declared(categories("node", 3), None, classes(2))
     n_node_types = 3
     moments = {"nodes": (118.8, 21.2), "edges": (6082.0, 2100.0)}  # noqa: RUF012 - read only; with the patterns of this seed
     parameters = {  # noqa: RUF012
@@ -131,8 +135,7 @@ class PATTERN(SBMDataset):
 class CLUSTER(SBMDataset):
     name = "CLUSTER"
     version = 1
-    n_classes = 6
-    declared = Declared(categories("node", 7), None, "node", 6)
+    declared = Declared(categories("node", 7), None, classes(6))
     n_node_types = 7
     moments = {"nodes": (117.0, 21.2), "edges": (4290.0, 1500.0)}  # noqa: RUF012 - read only
     parameters = {  # noqa: RUF012
@@ -180,12 +183,12 @@ class PublishedSBM(GraphDataset):
 
 
 class PublishedPATTERN(PublishedSBM):
-    name, n_classes, n_node_types = "PATTERN-published", 2, 3
+    name, declared, n_node_types = "PATTERN-published", PATTERN.declared, 3
     parameters = {"file": "PATTERN_v2", "n_graphs": PATTERN.parameters["n_graphs"]}  # noqa: RUF012 - read only
     raw_files = (published_file("PATTERN_v2"),)
 
 
 class PublishedCLUSTER(PublishedSBM):
-    name, n_classes, n_node_types = "CLUSTER-published", 6, 7
+    name, declared, n_node_types = "CLUSTER-published", CLUSTER.declared, 7
     parameters = {"file": "CLUSTER_v2", "n_graphs": CLUSTER.parameters["n_graphs"]}  # noqa: RUF012 - read only
     raw_files = (published_file("CLUSTER_v2"),)

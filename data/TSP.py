@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data.dataset import Declared, GraphDataset, numbers
+from data.dataset import Declared, GraphDataset, Target, numbers
 from data.download import find, reading
 from data.draw import draw_tour
 from data.errors import REMEDY, DataError, StoreError
@@ -125,8 +125,7 @@ class TSP(GraphDataset):
     version = 1
     generated = True
     licence = "generated here"
-    n_classes = 2
-    declared = Declared(numbers("node", 2), numbers("edge", 1), "edge", 2)
+    declared = Declared(numbers("node", 2), numbers("edge", 1), Target("classes", "edge", 2, ("BinaryF1",)))
     draw = draw_tour
     parameters = {  # noqa: RUF012 - read only
         "graphs": {"train": 10_000, "val": 1_000, "test": 1_000},

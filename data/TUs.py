@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from data.dataset import Declared, GraphDataset, numbers
+from data.dataset import Declared, GraphDataset, Target, numbers
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
 from data.readers.unpack import TABLE, Zip, lines, open_file, read_table
@@ -33,8 +33,9 @@ TABLE_5 = {
 PAPER_SPLITS = "-paper-splits"
 CHEMICAL = ("NCI1", "DD", "ENZYMES", "PROTEINS_full")  # of the Fair Comparison; the others are social
 DECLARED = {  # what nets know of them before the data is there
-    name: Declared(numbers("node", n_features), None, "graph", n_classes, n_folds=10)
-    for name, (_, n_classes, n_features, _, _) in TABLE_5.items()
+    name: Declared(numbers("node", n_features), None, Target("classes", "graph", n_classes), n_folds=10)
+    for table_name, (_, n_classes, n_features, _, _) in TABLE_5.items()
+    for name in (table_name, table_name + PAPER_SPLITS)
 }
 PREFIX = "TU/"  # of any other dataset of the collection: its COLLAB is not OGB's
 NAMES = (*TABLE_5, *(name + PAPER_SPLITS for name in TABLE_5))
@@ -82,10 +83,6 @@ class TUDataset(GraphDataset):
             folder = "CHEMICAL" if self.file_name in CHEMICAL else "COLLABORATIVE_1"
         name = f"{folder}/{self.file_name}_splits.json"
         return RawFile(f"splits/gnn-comparison/{name}", (FAIR_URL.format(name),))
-
-    @property
-    def n_classes(self):
-        return self.store.fields["graph.label"].n_types
 
     def build(self, path):
         folder = present(f"TU/{self.file_name}", self.config)

@@ -60,13 +60,32 @@ class Features(NamedTuple):
     edge: Field | None
 
 
+class Target(NamedTuple):
+    """What a dataset asks of a net: `n_out` outputs per item, and how they are trained and measured (train/tasks.py).
+
+    The kinds: "classes" (one of n_out), "labels" (n_out times yes or no), "numbers" (n_out targets).
+    """
+
+    kind: str
+    level: str  # of the items: graph, node, edge, or pair of nodes
+    n_out: int
+    metrics: tuple[str, ...] = ()  # classes of train/metrics.py; the first selects. None: that of the kind
+    weighted: bool = False  # the loss, by the sizes of the classes
+
+    @classmethod
+    def of_label(cls, field):
+        """Of an integer label its number of classes, of any other label its numbers."""
+        if field.n_types is not None:
+            return cls("classes", field.level, field.n_types)
+        return cls("numbers", field.level, field.shape[0] if field.shape else 1)
+
+
 class Declared(NamedTuple):
-    """A dataset as a net sees it: features, the level of the prediction, the number of outputs, the number of folds."""
+    """A dataset as a net sees it: features, what it asks, the number of folds."""
 
     node: Field | None
     edge: Field | None
-    level: str
-    n_out: int
+    target: Target
     n_folds: int = 1
 
     @property
@@ -90,7 +109,8 @@ class GraphDataset:
     `stands_for` names the dataset of a paper whose printed numbers this one is compared with, and says in one line why it may
     be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not put beside the paper's numbers.
 
-    `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it.
+    `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it. It
+    includes the target. A dataset that declares nothing asks what its label field says.
     `needs` are the transforms to compute, {name: parameters} (data/transforms).
 
     With config.limit only so many graphs of each part are used: a generated dataset (`generated`) makes no others, another
@@ -139,6 +159,16 @@ class GraphDataset:
     def features(self):
         fields = self.store.fields
         return Features(fields.get("node.feat"), fields.get("edge.feat"))
+
+    @property
+    def target(self):
+        """What is asked: as declared, else classes or numbers of the label field."""
+        if self.declared is not None:
+            return self.declared.target
+        labels = [field for field in self.store.fields.values() if field.name == "label"]
+        if len(labels) != 1:
+            raise DataError(f"{self.name}: {len(labels)} fields are called label: declare the target of the dataset")
+        return Target.of_label(labels[0])
 
     @property
     def folds(self):

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from data.dataset import Declared, GraphDataset, categories
+from data.dataset import Declared, GraphDataset, Target, categories
 from data.download import RawFile, find, present, reading
 from data.draw import draw_molecule
 from data.errors import DataError, StoreError
@@ -48,7 +48,7 @@ class Molecules(GraphDataset):
     version = 1
     draw = draw_molecule
     n_atoms, n_bonds = 28, 4
-    declared = Declared(categories("node", 28), categories("edge", 4), "graph", 1)
+    declared = Declared(categories("node", 28), categories("edge", 4), Target("numbers", "graph", 1))
     sizes: dict  # graphs of each part
 
     @property

@@ -14,7 +14,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from data.dataset import Declared, GraphDataset, numbers
+from data.dataset import Declared, GraphDataset, Target, numbers
 from data.download import RawFile, find
 from data.draw import draw_over_image, draw_superpixels
 from data.errors import REMEDY, DataError, StoreError
@@ -175,7 +175,7 @@ class GraphsOfImages(GraphDataset):
     """What all of them share: the fields and the checks of a store. `mean_nodes`: that of Table 5."""
 
     draw = draw_superpixels
-    n_classes = 10
+    target = Target("classes", "graph", 10)
     n_channels: int
     mean_nodes: float | None = None
 
@@ -184,7 +184,7 @@ class GraphsOfImages(GraphDataset):
         return [
             Field("node", "feat", "float32", (self.n_channels + 2,)),
             Field("edge", "feat", "float32", (1,)),
-            Field("graph", "label", "int64", n_types=self.n_classes),
+            Field("graph", "label", "int64", n_types=self.target.n_out),
         ]
 
     def n_graphs(self):
@@ -265,7 +265,7 @@ class MNIST(Superpixels):
     name = "MNIST"
     n_channels = 1
     mean_nodes = 70.57
-    declared = Declared(numbers("node", 3), numbers("edge", 1), "graph", 10)
+    declared = Declared(numbers("node", 3), numbers("edge", 1), GraphsOfImages.target)
     licence = "not stated in the files; CC BY-SA 3.0 according to the documentation of Keras"
     parameters = {  # noqa: RUF012 - read only
         "n_train": 60000,
@@ -295,7 +295,7 @@ class MNIST(Superpixels):
             path = find(file, self.config, also=(plain, plain.replace("MNIST/", "MNIST/raw/")))
             arrays.append(read_idx(path, shape, sha256))
             if len(shape) == 1:
-                arrays[-1] = checked_labels(arrays[-1], self.n_classes, path)
+                arrays[-1] = checked_labels(arrays[-1], self.target.n_out, path)
         train_images, train_labels, test_images, test_labels = arrays
         return np.concatenate([train_images, test_images]), np.concatenate([train_labels, test_labels])
 
@@ -304,7 +304,7 @@ class CIFAR10(Superpixels):
     name = "CIFAR10"
     n_channels = 3
     mean_nodes = 117.63
-    declared = Declared(numbers("node", 5), numbers("edge", 1), "graph", 10)
+    declared = Declared(numbers("node", 5), numbers("edge", 1), GraphsOfImages.target)
     parameters = {  # noqa: RUF012 - read only
         "n_train": 50000,
         "n_test": 10000,
@@ -354,7 +354,7 @@ class CIFAR10(Superpixels):
             where = f"{path}, {name}"
             batch, batch_labels = read_cifar_batch(content, where, n_images, self.contents[name])
             images.append(batch)
-            labels.append(checked_labels(batch_labels, self.n_classes, where))
+            labels.append(checked_labels(batch_labels, self.target.n_out, where))
         return np.concatenate(images), np.concatenate(labels)
 
     def batches(self, path):
@@ -380,7 +380,7 @@ class CIFAR10(Superpixels):
         """
         images, p = [], self.parameters
         labels = [read_json_labels(folder / f"{part}_lables.json", p[f"n_{part}"]) for part in ("train", "test")]
-        labels = checked_labels(np.concatenate(labels), self.n_classes, folder)
+        labels = checked_labels(np.concatenate(labels), self.target.n_out, folder)
         for name, md5 in self.binary.items():
             n_images = p["n_test"] if name == "test_batch" else p["n_train"] // (len(self.binary) - 1)
             sheet, start = read_sheet(folder / f"{name}.png"), sum(map(len, images))
@@ -421,7 +421,7 @@ class CIFAR10First4000(Superpixels):
         n_images = self.parameters["n_train"] + self.parameters["n_test"]
         if not len(images) == len(labels) == n_images:
             raise DataError(f"{text}: {len(labels)} labels for {len(images)} images, expected {n_images} of both")
-        return images, checked_labels(labels, self.n_classes, text)
+        return images, checked_labels(labels, self.target.n_out, text)
 
 
 def read_json_labels(path, n):
@@ -462,7 +462,7 @@ class PublishedSuperpixels(GraphsOfImages):
                 if found != expected:
                     raise DataError(f"{file}: {found} graphs in {part}, expected {expected}: {REMEDY}")
                 for graph in graphs:
-                    label = checked_labels(graph["y"][None], self.n_classes, f"{file}, {part}")[0]
+                    label = checked_labels(graph["y"][None], self.target.n_out, f"{file}, {part}")[0]
                     feat = np.concatenate([graph["x"], graph["pos"]], axis=1)
                     src, dst = graph["edge_index"]
                     writer.add(

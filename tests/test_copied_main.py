@@ -12,7 +12,7 @@ from data.store import Field, PackedWriter
 
 
 class Triangles(GraphDataset):
-    name, version, n_classes, parameters = "triangles", 1, 2, {"n_graphs": 20}
+    name, version, parameters = "triangles", 1, {"n_graphs": 20}
 
     def build(self, path):
         fields = [Field("graph", "label", "int64", n_types=2), Field("node", "feat", "float32", (1,))]

@@ -19,7 +19,7 @@ def build(row):
     """The net of a row, for a dataset as its class declares it."""
     config = Config.model_validate(row.config)
     known = declared(config.dataset)
-    return build_net(config.net, known.features, known)
+    return build_net(config.net, known.features, known.target)
 
 
 def printed_rows():

@@ -1,13 +1,15 @@
 """What is predicted, how it is trained and how it is measured, B.1.3: the small object the loop works with.
 
 A task says at which level the net predicts (graph, node, edge, or pair of nodes) and how many numbers (`level`, `n_out`), gives
-the `loss` of a batch, the number of labels that it is a mean of (`count`), and a fresh `metric` for a pass over a split. To add
-one, write a class with these five and hand it to `fit`.
+the `loss` of a batch, the number of labels that it is a mean of (`count`), and a fresh `metric` for a pass over a split. A
+dataset states its own (`target`); to train it on another, make one here and hand it to `fit`. To add a kind, write a class
+with these five.
 """
 
 import torch
 import torch.nn.functional as F
 
+from train import metrics
 from train.metrics import MAE, Accuracy, AveragePrecision, BinaryF1, HitsAtK, Metrics, WeightedAccuracy
 
 
@@ -140,3 +142,15 @@ class GraphEmbedding:
 
     def loss(self, x, y):
         return F.cosine_embedding_loss(x, y, -torch.ones(len(x), device=x.device), self.margin)
+
+
+KINDS = {"classes": Classification, "labels": MultiLabel, "numbers": Regression}
+
+
+def task_of(dataset):
+    """The task that a dataset states (data/dataset.py, Target)."""
+    target = dataset.target
+    options = {"weighted": True} if target.weighted else {}
+    if target.metrics:
+        options["metrics"] = tuple(getattr(metrics, name) for name in target.metrics)
+    return KINDS[target.kind](target.level, target.n_out, **options)

@@ -38,7 +38,7 @@ def test_statistics_of_tables_1_and_5(either):
     assert {len(store.rows("node.in_degree", i)) for i in range(150)} == {int(table1["n_nodes_range"])}
     assert store.n_nodes / store.n_graphs == float(table5["avg_nodes"])
     assert store.n_edges / store.n_graphs == float(table5["avg_edges"])
-    assert either.n_classes == int(table5["n_classes"])
+    assert either.target.n_out == int(table5["n_classes"])
     assert Counter(store.column("graph.label").tolist()) == dict.fromkeys(range(10), 15)
 
 

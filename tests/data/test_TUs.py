@@ -46,7 +46,7 @@ def tiny(folder):
 def test_table_5(real_data, store_dir, name):
     dataset = TUDataset(name, config(store_dir, real_data))  # `check` compares all figures
     n_graphs, n_classes, n_features, nodes, edges = TABLE_5[name]
-    assert len(dataset.store) == n_graphs and dataset.n_classes == n_classes
+    assert len(dataset.store) == n_graphs and dataset.target.n_out == n_classes
     assert dataset.features.node.shape == (n_features,)
     assert (
         round(dataset.store.n_nodes / n_graphs, 2) == nodes and round(dataset.store.n_edges / n_graphs / 2, 2) == edges

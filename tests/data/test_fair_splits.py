@@ -25,7 +25,7 @@ def open_set(real_data, store_dir, name, **keys):
 @pytest.mark.parametrize(("name", "features", "splits", "width", "n_classes", "sizes", "first"), SETS)
 def test_features_and_published_folds(real_data, store_dir, name, features, splits, width, n_classes, sizes, first):
     dataset = open_set(real_data, store_dir, name, features=features, splits=splits)
-    assert dataset.features.node.shape == (width,) and dataset.n_classes == n_classes
+    assert dataset.features.node.shape == (width,) and dataset.target.n_out == n_classes
     folds = [dataset.fold(i).parts for i in dataset.folds]
     assert len(folds) == 10
     assert tuple(len(folds[0][part]) for part in ("test", "train", "val")) == sizes

@@ -14,7 +14,7 @@ def same_features(dataset, name):
         assert (ours is None) == (promised is None)
         if ours is not None:
             assert (ours.n_types, ours.shape) == (promised.n_types, promised.shape)
-    assert getattr(dataset, "n_classes", entry.n_out) == entry.n_out
+    assert dataset.target == entry.target
     assert len(dataset.folds) == entry.n_folds
 
 

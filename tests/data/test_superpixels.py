@@ -171,7 +171,7 @@ def test_a_graph_has_the_features_that_the_dataset_declares():
         assert feat.shape[1:] == dataset.declared.node.shape and weight.shape[1:] == dataset.declared.edge.shape
         assert feat.min() >= 0 and feat.max() <= 1 and weight.min() > 0 and weight.max() <= 1
         assert (np.bincount(src) == 8).all() and (src != dst).all()
-        assert dataset.n_classes == dataset.declared.n_out
+        assert dataset.target == dataset.declared.target
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -31,8 +31,12 @@ def random_batch(dataset, sizes=(5, 7, 6), n_eigenvectors=0, dtype=torch.float32
     if n_eigenvectors:
         g.ndata["laplacian"] = torch.randn(g.num_nodes(), n_eigenvectors, dtype=dtype)
     n_edges = g.num_edges()
-    n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": n_edges, "pair": n_edges}[entry.level]
-    y = torch.randn(n_items, 1, dtype=dtype) if entry.n_out == 1 else torch.randint(0, entry.n_out, (n_items,))
+    n_items = {"graph": len(sizes), "node": g.num_nodes(), "edge": n_edges, "pair": n_edges}[entry.target.level]
+    y = (
+        torch.randn(n_items, 1, dtype=dtype)
+        if entry.target.n_out == 1
+        else torch.randint(0, entry.target.n_out, (n_items,))
+    )
     return g, y
 
 

@@ -6,7 +6,6 @@ skipped, and tests/layers/test_program.py has some numbers of its own.
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import dgl
 import numpy as np
@@ -70,7 +69,7 @@ def build(golden):
     """The net of the file with the weights of the file."""
     entry, keys = declared(golden["dataset"]), today(json.loads(golden["config"]))
     config = NETS[keys["model"]].Config.model_validate(keys)
-    task = SimpleNamespace(level=entry.level, n_out=entry.n_out)
+    task = entry.target
     net = build_net(config, entry.features, task).double()
     missing, unexpected = net.load_state_dict(renamed(section(golden, "weight.")), strict=False)
     assert not unexpected and all(key.endswith("num_batches_tracked") for key in missing)

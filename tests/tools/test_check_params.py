@@ -46,7 +46,7 @@ def test_every_parameter_receives_a_finite_gradient(name):
     net = check_params.build(row)
     k = config.net.needs.get("laplacian", {}).get("k", 0)
     g, _ = random_batch(config.dataset, n_eigenvectors=k)
-    of = torch.stack(g.edges()).long() if declared(config.dataset).level == "pair" else None
+    of = torch.stack(g.edges()).long() if declared(config.dataset).target.level == "pair" else None
     net(g, of).square().mean().backward()
     for parameter, p in net.named_parameters():
         assert p.grad is None if parameter in counted_only(net) else torch.isfinite(p.grad).all(), parameter

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.dataset import Target
+from data.registry import DATASETS, declared
+from data.store import Field
 from train.metrics import AUROC, MacroF1
 from train.tasks import (
     Classification,
@@ -19,6 +23,7 @@ from train.tasks import (
     MultiLabel,
     NodeClassification,
     Regression,
+    task_of,
 )
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "facts" / "golden_lrgb.json"
@@ -47,6 +52,34 @@ def test_what_a_task_says():
         "GraphRegression": ("graph", 11, ["MAE"]),
         "MultiLabel": ("graph", 10, ["AP"]),
     }
+
+
+def test_the_task_that_a_dataset_states():
+    def task(*target):
+        return task_of(SimpleNamespace(target=Target(*target)))
+
+    def seen(task):
+        return type(task), task.level, task.n_out, [measure.name for measure in task.metric().measures]
+
+    assert seen(task("classes", "graph", 10)) == (Classification, "graph", 10, ["accuracy"])
+    assert seen(task("numbers", "graph", 11, ("MAE", "R2"))) == (Regression, "graph", 11, ["MAE", "R2"])
+    assert seen(task("labels", "pair", 1, ("HitsAtK",))) == (MultiLabel, *seen(LinkPrediction())[1:])
+    sbm = task("classes", "node", 6, ("WeightedAccuracy",), True)
+    scores, y = torch.randn(50, 6), (torch.arange(50) ** 2) % 5
+    assert sbm.loss(scores, y) == NodeClassification(6).loss(scores, y) != Classification("node", 6).loss(scores, y)
+
+
+@pytest.mark.parametrize("name", [name for name in DATASETS if declared(name)])
+def test_every_declared_dataset_has_a_task(name):
+    target = declared(name).target
+    task = task_of(SimpleNamespace(target=target))
+    assert (task.level, task.n_out) == (target.level, target.n_out) and task.metric().measures
+
+
+def test_a_dataset_that_declares_nothing_asks_what_its_label_says():
+    assert Target.of_label(Field("node", "label", "uint8", n_types=7)) == Target("classes", "node", 7)
+    assert Target.of_label(Field("graph", "label", "float32", (11,))) == Target("numbers", "graph", 11)
+    assert Target.of_label(Field("edge", "label", "float32")) == Target("numbers", "edge", 1)
 
 
 def test_a_task_may_have_several_metrics_and_the_first_selects():
