@@ -107,12 +107,12 @@ class ArrayMolecules(Molecules):
             pairs = arrays["edge"][bonds]
             if self.keeps(len(atoms), pairs):
                 src, dst, types = both_directions(pairs, arrays["bond_type"][bonds])
-                yield PARTS[arrays["split"][i]], atoms, src, dst, types, self.target(arrays, i, pairs)
+                yield PARTS[arrays["split"][i]], atoms, src, dst, types, self.label_of(arrays, i, pairs)
 
     def read(self, path):
         return read_npz(path, "atom_type", "node_ptr", "edge", "bond_type", "edge_ptr", "y", "split")
 
-    def target(self, arrays, i, pairs):
+    def label_of(self, arrays, i, pairs):
         return arrays["y"][i]
 
     def keeps(self, n_atoms, pairs):
@@ -243,7 +243,7 @@ class RebuiltZINC(ArrayMolecules):
         with reading(f"{path}, smiles_row into {properties}"):
             return super().read(path) | {key: a[row] for key, a in read_npz(properties, "logP", "neg_SA").items()}
 
-    def target(self, arrays, i, pairs):
+    def label_of(self, arrays, i, pairs):
         return constrained_solubility(arrays["logP"][i], -arrays["neg_SA"][i], pairs)
 
     def molecules_of_lists(self):
