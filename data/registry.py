@@ -7,12 +7,14 @@ from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL, PublishedCSL
 from data.errors import DataError
+from data.LRGB_declared import DECLARED as LRGB_DECLARED
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
 from data.TSP import DATASETS as TSP_DATASETS
-from data.TUs import DECLARED, PREFIX, TABLE_5, TUDataset
+from data.TUs import DECLARED as TU_DECLARED
 from data.TUs import NAMES as TU_NAMES
+from data.TUs import PREFIX, TABLE_5, TUDataset
 
 DATASETS = (
     {
@@ -51,7 +53,7 @@ def declared(name):
     """What a net must know of a dataset before the data is there; None for one that does not say."""
     if name.startswith(PREFIX):
         return None
-    return DECLARED.get(name) or DATASETS[name].declared
+    return TU_DECLARED.get(name) or LRGB_DECLARED.get(name) or DATASETS[name].declared
 
 
 def open_dataset(name, config):
