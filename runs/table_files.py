@@ -7,9 +7,17 @@
 
 `main` is the main file that runs the rows, `folds` how many folds one seed has (1), `grid` lists of values that a model selection
 tries: a key of every row's configuration. A row may have seeds of its own. A file of your own works the same way.
+
+A file can also be made of others beside it:
+
+    {"like": "fair_GIN", "changes": {"train.stop.epochs": 100}, "grid": {"train.batch_size": [128]}}
+        the rows of fair_GIN with other keys, and in their grids other lists: configurations, and results, of their own
+    {"rows_of": {"GIN": "fair_GIN", "ECC": "fair_ECC"}, "only": ["DD", "NCI1"]}
+        a table over several files: its rows DD-GIN, DD-ECC, ... are those of the files, and so are their results
 """
 
 import json
+from copy import copy
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -31,6 +39,10 @@ KEYS = {
 }
 REQUIRED = ("main", "seeds", "rows")
 ROW_KEYS = {"seeds": list, "printed": str, "note": str}  # of a row, beside the keys of its configuration
+
+
+LIKE_KEYS = {"like": str, "changes": dict, "grid": dict}
+ROWS_OF_KEYS = {"paper": str, "rows_of": dict, "only": list}
 
 
 class Row:
@@ -72,7 +84,10 @@ class TableFile:
 
     def __init__(self, path):
         self.path, self.name = path, path.stem
-        content = read_object(path)
+        content = read_content(path)
+        if "rows_of" in content:
+            self._take_rows(content)
+            return
         check_keys(path, content, KEYS, REQUIRED)
         self.paper, self.main = content.get("paper"), content["main"]
         self.seeds, self.folds = content["seeds"], content.get("folds", 1)
@@ -88,12 +103,58 @@ class TableFile:
         for row in self.rows.values():
             check_row(path, row)
 
+    def _take_rows(self, content):
+        """A table over several files: row by row, and in each the files in their order."""
+        check_keys(self.path, content, ROWS_OF_KEYS, ROWS_OF_KEYS)
+        files = {label: TableFile(beside(self.path, name)) for label, name in content["rows_of"].items()}
+        self.rows = {}
+        for name, (label, file) in product(content["only"], files.items()):
+            row = copy(file.row(name))
+            row.printed = f"{name}-{label}"
+            self.rows[row.printed] = row
+        first, *others = files.values()
+        self.paper, self.shared, self.quick, self.grid = content["paper"], {}, first.quick, first.grid
+        for key in ("main", "seeds", "folds"):
+            setattr(self, key, getattr(first, key))
+            if any(getattr(file, key) != getattr(first, key) for file in others):
+                raise ConfigError(f"{self.path}: rows_of: the files differ in {key}: a table has one")
+
+    @property
+    def made_of_others(self):
+        """Whether its rows are those of other files, which have their results too."""
+        return any(row.table is not self for row in self.rows.values())
+
     def row(self, name):
         if name not in self.rows:
             raise ConfigError(
                 f"{name}: {self.path} has no such row.{nearest(name, self.rows)} It has {', '.join(self.rows)}"
             )
         return self.rows[name]
+
+
+def read_content(path):
+    """The content of a table file; of one that is like another, the other's with its changes."""
+    content = read_object(path)
+    if "like" not in content:
+        return content
+    check_keys(path, content, LIKE_KEYS, ("like",))
+    base = read_content(beside(path, content["like"]))
+    check_keys(path, base, KEYS, REQUIRED)
+    changes, grid = content.get("changes", {}), content.get("grid", {})
+    if unknown := [key for key in grid if key not in base.get("grid", {})]:
+        raise ConfigError(f"{path}: grid: {unknown[0]} is no key of the grid of {content['like']}")
+    rows = {}
+    for name, row in base["rows"].items():
+        own = {"grid": merged(row.get("grid", base["grid"]), grid)} if grid else {}
+        rows[name] = with_changes({**row, **own}, changes)
+    return {**base, "rows": rows}
+
+
+def beside(path, name):
+    """The table file of this name in the same folder."""
+    if not (other := Path(path).with_name(f"{name}.json")).is_file():
+        raise ConfigError(f"{path}: {name}: there is no {other}")
+    return other
 
 
 def check_keys(place, content, kinds, required=()):

@@ -161,3 +161,68 @@ def test_a_table_is_found_by_its_paper_too():
     assert find_table("table3") is find_table("benchmarking_gnns/table3")
     with pytest.raises(ConfigError, match="no such table"):
         find_table("brec/table3")
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Files made of others
+
+GRID = {**MINE, "folds": 2, "grid": {"net.L": [2, 3], "train.batch_size": [5, 10]}}
+
+
+def test_a_file_like_another_has_other_keys_and_other_lists(write):
+    """The rows are the same, their configurations and so their results are not."""
+    base = TableFile(write(GRID))
+    small = write({"like": "mine", "changes": {"train.stop.epochs": 7}, "grid": {"net.L": [4]}}, "small.json")
+    like = TableFile(small)
+    row = like.row("A")
+    assert row.config["grid"] == {"net.L": [4], "train.batch_size": [5, 10]} and next(iter(row.config["grid"])) == "net.L"
+    assert row.config["net"]["L"] == 4 and row.config["train"]["stop"] == {"epochs": 7}
+    assert (like.seeds, like.folds, like.main) == (base.seeds, 2, "CSL") and str(row) == "small/A"
+    assert row.id() != base.row("A").id() and not like.made_of_others
+
+
+def test_a_table_over_several_files_has_their_rows(write):
+    write(GRID)
+    write({"like": "mine", "grid": {"net.L": [4]}}, "other.json")
+    table = TableFile(write({"paper": "p", "rows_of": {"X": "mine", "Y": "other"}, "only": ["B", "A"]}, "both.json"))
+    assert list(table.rows) == ["B-X", "B-Y", "A-X", "A-Y"] and table.made_of_others
+    assert str(table.row("A-Y")) == "other/A" and table.row("A-Y").printed == "A-Y"
+    assert table.row("A-X").id() == TableFile(write(GRID)).row("A").id() != table.row("A-Y").id()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"like": "nowhere"}, "nowhere: there is no"),
+        ({"like": "mine", "grid": {"net.hidden": [1]}}, "net.hidden is no key of the grid of mine"),
+        ({"like": "mine", "rows": {}}, "rows={}: unknown key"),
+        ({"paper": "p", "rows_of": {"X": "mine"}}, "only is missing"),
+        ({"paper": "p", "rows_of": {"X": "mine"}, "only": ["C"]}, "C: .*mine.json has no such row"),
+        ({"paper": "p", "rows_of": {"X": "mine", "Y": "longer"}, "only": ["A"]}, "the files differ in folds"),
+    ],
+)
+def test_mistakes_in_files_made_of_others_are_named(write, content, message):
+    write(GRID)
+    write({**GRID, "folds": 3}, "longer.json")
+    with pytest.raises(ConfigError, match=message):
+        TableFile(write(content, "made.json"))
+
+
+def test_the_reduced_grid_has_four_trainings_of_eight_configurations():
+    """R10: both criteria of four trainings, 100 epochs and a patience of 25, the baseline 200 and 50; results of their own."""
+    full = {
+        row.id()
+        for t in table_files().values()
+        if t.paper and not t.name.endswith("_reduced")
+        for row in t.rows.values()
+    }
+    for name in ("baseline", "DGCNN", "DiffPool", "ECC", "GIN", "GraphSAGE"):
+        for row in find_table(f"fair_{name}_reduced").rows.values():
+            grid, stop = row.config["grid"], row.config["train"]["stop"]
+            assert len(expand(grid)) == 8 and grid["train.stop.of"] == ["metric", "loss"]
+            assert (stop["epochs"], stop["patience"]) == ((200, 50) if name == "baseline" else (100, 25))
+            assert row.id() not in full
+            wide = find_table(f"fair_{name}").row(row.name).config["grid"]
+            assert list(grid) == list(wide)
+            if (name, row.name) != ("baseline", "ENZYMES"):  # whose own grid has smaller rates
+                assert all(value in wide[key] for key in grid for value in grid[key])
