@@ -23,7 +23,8 @@ def main(argv=None):
     dataset = TUDataset(config.dataset, config.data, needs=config.net.needs)
     task = task_of(dataset)
     results = [select_and_assess(config, dataset, fold, task) for fold in dataset.chosen_folds(config.folds)]
-    print(row_report(config.name, results))
+    if config.part is None:  # else another process goes on with what this one trained
+        print(row_report(config.name, results))
 
 
 if __name__ == "__main__":

@@ -175,7 +175,9 @@ def test_a_file_like_another_has_other_keys_and_other_lists(write):
     small = write({"like": "mine", "changes": {"train.stop.epochs": 7}, "grid": {"net.L": [4]}}, "small.json")
     like = TableFile(small)
     row = like.row("A")
-    assert row.config["grid"] == {"net.L": [4], "train.batch_size": [5, 10]} and next(iter(row.config["grid"])) == "net.L"
+    assert (
+        row.config["grid"] == {"net.L": [4], "train.batch_size": [5, 10]} and next(iter(row.config["grid"])) == "net.L"
+    )
     assert row.config["net"]["L"] == 4 and row.config["train"]["stop"] == {"epochs": 7}
     assert (like.seeds, like.folds, like.main) == (base.seeds, 2, "CSL") and str(row) == "small/A"
     assert row.id() != base.row("A").id() and not like.made_of_others
