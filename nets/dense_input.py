@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from layers.padding import Padding
+from nets.inputs import as_numbers, n_numbers
 
 
 @dataclass
@@ -89,8 +89,12 @@ class DenseInput(nn.Module):
         self.encodings, self.adjacency = config.encodings, config.adjacency
         self.constant = self.node is None and not self.encodings
         self.node_constant = config.node_constant
-        d = self.constant + sum(encoding.k for encoding in self.encodings) + (_width(self.node) if self.node else 0)
-        self.dim = 1 + d + (_width(self.edge) if self.edge else 0)
+        d = (
+            self.constant
+            + sum(encoding.width for encoding in self.encodings)
+            + (n_numbers(self.node) if self.node else 0)
+        )
+        self.dim = 1 + d + (n_numbers(self.edge) if self.edge else 0)
 
     def forward(self, g, dtype):
         src, dst = (ends.long() for ends in g.edges())
@@ -98,7 +102,7 @@ class DenseInput(nn.Module):
         first = torch.repeat_interleave(sizes.cumsum(0) - sizes, n_edges, output_size=len(src))
         edge = [self._adjacency(g, src, dst, dtype)[:, None]]
         if self.edge is not None:
-            edge.append(_numbers(self.edge, g.edata["feat"], dtype))
+            edge.append(as_numbers(self.edge, g.edata["feat"], dtype))
         return FlatGraphs(sizes, n_edges, self._node_features(g, dtype), src - first, dst - first, torch.cat(edge, 1))
 
     def _adjacency(self, g, src, dst, dtype):
@@ -111,24 +115,8 @@ class DenseInput(nn.Module):
     def _node_features(self, g, dtype):
         parts = []
         if self.node is not None:
-            parts.append(_numbers(self.node, g.ndata["feat"], dtype))
+            parts.append(as_numbers(self.node, g.ndata["feat"], dtype))
         if self.constant:
             parts.append(torch.full((g.num_nodes(), 1), self.node_constant, dtype=dtype, device=g.device))
         parts += [encoding.read(g, self.training).to(dtype) for encoding in self.encodings]
         return torch.cat(parts, 1)
-
-
-def _width(field):
-    if isinstance(field.n_types, tuple):
-        return sum(field.n_types)
-    return field.n_types if field.n_types is not None else field.shape[-1]
-
-
-def _numbers(field, values, dtype):
-    """Features (rows, width): one-hot if categorical, column after column."""
-    if isinstance(field.n_types, tuple):
-        columns = zip(values.long().unbind(1), field.n_types, strict=True)
-        return torch.cat([F.one_hot(column, n) for column, n in columns], 1).to(dtype)
-    if field.n_types is not None:
-        return F.one_hot(values.long(), field.n_types).to(dtype)
-    return values.to(dtype)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -39,6 +39,15 @@ class DenseConfig(EncodedConfig):
         description="GiB for the dense tensors of a batch; a larger batch is computed in pieces, with the same result",
         json_schema_extra=NO_IDENTITY,
     )
+
+    @model_validator(mode="after")
+    def _encodings_are_numbers(self):
+        for encoding in self.encodings:
+            if encoding.dim or getattr(encoding, "net", "linear") != "linear" or getattr(encoding, "batch_norm", False):
+                raise ValueError(
+                    f"encodings: {encoding.kind}: this net reads its numbers as they are: leave out dim, net and batch_norm"
+                )
+        return self
 
     @property
     def node_constant(self):

@@ -1,4 +1,5 @@
-"""The input layer of B.1.1, eq. (10): node and edge features become vectors; encodings (nets/encodings.py) are added."""
+"""The input layer of B.1.1, eq. (10): node and edge features become vectors; encodings (nets/encodings.py) are added
+to those of the nodes or stand beside them."""
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,23 @@ def embed_feature(field, dim):
     if field.n_types is not None:
         return nn.Embedding(field.n_types, dim)
     return nn.Linear(field.shape[-1], dim)
+
+
+def n_numbers(field):
+    """Columns of `as_numbers`."""
+    if isinstance(field.n_types, tuple):
+        return sum(field.n_types)
+    return field.n_types if field.n_types is not None else field.shape[-1]
+
+
+def as_numbers(field, values, dtype):
+    """Features (rows, n_numbers): continuous ones as they are, categorical ones one-hot, a block for each column."""
+    if isinstance(field.n_types, tuple):
+        columns = zip(values.long().unbind(1), field.n_types, strict=True)
+        return torch.cat([F.one_hot(column, n) for column, n in columns], 1).to(dtype)
+    if field.n_types is not None:
+        return F.one_hot(values.long(), field.n_types).to(dtype)
+    return values.to(dtype)
 
 
 class ColumnEmbedding(nn.Module):
@@ -35,32 +53,46 @@ class ColumnEmbedding(nn.Module):
 
 
 class InputEmbedding(nn.Module):
-    """h_i^0 from the node features and the positional encoding of node i: g -> (N, dim).
+    """h_i^0 from the node features and the encodings of node i: g -> (N, dim).
 
-    The two are added (ZINC: 702 parameters more with 8 eigenvectors at width 78). A dataset without node features (CSL) gives
-    every node one learned vector, and the positional encoding takes its place: that is what the printed counts of CSL say
-    (GCN: 100,927 without, 2,920 = 20 x 146 more with 20 eigenvectors; GatedGCN: 2,800 = 40 x 70 more with 41 node numbers).
+    An encoding is added to the embedded features (Benchmarking GNNs; ZINC: 702 parameters more with 8 eigenvectors at width 78).
+    One with a `dim` stands beside them (LRGB), and they have so many numbers fewer:
+
+        h_i^0 = [ embed(x_i) + Σ added_i | beside_i | … ]
+
+    A dataset without node features (CSL) gives every node one learned vector. Added encodings take its place: that is what the
+    printed counts of CSL say (GCN: 100,927 without, 2,920 = 20 x 146 more with 20 eigenvectors; GatedGCN: 2,800 = 40 x 70 more with
+    41 node numbers).
     """
 
     def __init__(self, features, config, dim):
         super().__init__()
+        beside = sum(encoding.dim or 0 for encoding in config.encodings)
+        if beside >= dim:
+            raise ValueError(
+                f"net.encodings: {beside} of the {dim} numbers of a node: choose smaller dim, or a wider net"
+            )
         self.node = self.constant = None
         if features.node is not None:
-            self.node = embed_feature(features.node, dim)
-        elif not config.encodings:
-            self.constant = nn.Embedding(1, dim)
-        self.encodings = nn.ModuleList(encoding.build(dim) for encoding in config.encodings)
+            self.node = embed_feature(features.node, dim - beside)
+        elif all(encoding.dim for encoding in config.encodings):
+            self.constant = nn.Embedding(1, dim - beside)
+        self.encodings = nn.ModuleList(encoding.build(encoding.dim or dim - beside) for encoding in config.encodings)
+        self.beside = [encoding.dim is not None for encoding in config.encodings]
         self.dropout = nn.Dropout(config.in_feat_dropout)
 
     def forward(self, g):
-        h = 0
+        h, beside = 0, []
         if self.node is not None:
             h = self.dropout(self.node(g.ndata["feat"]))
         elif self.constant is not None:
             h = self.dropout(self.constant.weight.expand(g.num_nodes(), -1))
-        for encoding in self.encodings:
-            h = h + encoding(g)
-        return h
+        for encoding, stands_beside in zip(self.encodings, self.beside, strict=True):
+            if stands_beside:
+                beside.append(encoding(g))
+            else:
+                h = h + encoding(g)
+        return torch.cat([h, *beside], 1) if beside else h
 
 
 class EdgeEmbedding(nn.Module):

@@ -12,16 +12,26 @@ from data.transforms import kron, laplacian, random_walk
 
 
 class Transform(NamedTuple):
-    """`compute(n_nodes, src, dst, **parameters)` gives (n_nodes, k) numbers; a new version computes them again."""
+    """`compute(n_nodes, src, dst, **parameters)` gives (n_nodes, k) numbers, or (n_nodes, k, …) if it has a `shape`; a new version
+    computes them again."""
 
     compute: Callable
     version: int
     description: str
+    shape: tuple = ()  # of each of the k
+    finite: bool = True  # False: NaN where a graph has fewer than k
 
 
 TRANSFORMS = {
     "kron": Transform(kron.kron_nodes, kron.VERSION, "nodes that remain after Kron reductions"),
     "laplacian": Transform(laplacian.laplacian_eigenvectors, laplacian.VERSION, "Laplacian eigenvectors"),
+    "spectrum": Transform(
+        laplacian.laplacian_spectrum,
+        laplacian.SPECTRUM_VERSION,
+        "Laplacian eigenvectors and eigenvalues",
+        shape=(2,),
+        finite=False,
+    ),
     "walk_returns": Transform(
         random_walk.random_walk_returns, random_walk.VERSION, "return probabilities of random walks"
     ),
@@ -37,7 +47,8 @@ def with_transforms(store, needs, workers=1):
             name,
             level="node",
             dtype="float32",
-            shape=(parameters["k"],),
+            shape=(parameters["k"], *transform.shape),
+            finite=transform.finite,
             parameters={"kind": name, **parameters, "version": transform.version},
             compute=partial(_rows, store, name, parameters),
             description=transform.description,

@@ -1,14 +1,17 @@
-"""Laplacian positional encodings (section D): the smallest non-trivial eigenvectors of each graph.
+"""Laplacian positional encodings: the smallest eigenvectors of each graph, of Benchmarking GNNs (section D) without and of the Long
+Range Graph Benchmark with their eigenvalues.
 
-They are computed once for a dataset and cached beside its store, keyed by the dataset's hash and the number of eigenvectors.
+They are computed once for a dataset and cached beside its store, keyed by the dataset's hash and the parameters.
 """
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 VERSION = 2
+SPECTRUM_VERSION = 1
 DENSE_UP_TO = 2000  # nodes; above, only the eigenvectors that are wanted are computed
 
 
@@ -71,3 +74,50 @@ def _smallest_nonzero(A, degree, k):
         operator, k, which="LA", v0=start, tol=1e-6, ncv=min(n_nodes, max(4 * k, 20))
     )
     return vectors[:, np.argsort(-values)]
+
+
+def laplacian_spectrum(n_nodes, src, dst, k, norm="sym", trivial=False):
+    """The k smallest eigenvalues λ of the Laplacian L and their eigenvectors v of length 1: (n_nodes, k, 2) float32. Row i has the
+    pairs (v_i, λ) in ascending order of λ.
+
+        L = I - D^(-1/2) A D^(-1/2)   norm="sym"; the row of a node without edges is that of I
+        L = D - A                     norm="none"
+
+    `trivial` keeps the first pair, of λ = 0. A graph with fewer pairs than k has NaN in place of the missing ones. Loops do not
+    count, and an edge in one direction counts as one in both. The sign of v is arbitrary.
+    """
+    pairs, skipped = np.full((n_nodes, k, 2), np.nan, dtype=np.float32), int(not trivial)
+    n_found = min(n_nodes - skipped, k)
+    if n_found <= 0:
+        return pairs
+    L = _laplacian(n_nodes, src, dst, norm)
+    if n_nodes > max(DENSE_UP_TO, k + 1):
+        values, vectors = _smallest(L, k + skipped)
+    else:
+        values, vectors = scipy.linalg.eigh(L.toarray(), subset_by_index=[skipped, skipped + n_found - 1])
+    pairs[:, :n_found, 0] = vectors[:, -n_found:]
+    pairs[:, :n_found, 1] = np.maximum(values[-n_found:], 0)  # 0 comes out as a tiny negative number
+    return pairs
+
+
+def _laplacian(n_nodes, src, dst, norm):
+    """Sparse; an edge that stands twice counts once."""
+    src, dst = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
+    proper, node = src != dst, np.arange(n_nodes)
+    src, dst = src[proper], dst[proper]
+    i, j = divmod(np.unique(np.concatenate([dst * n_nodes + src, src * n_nodes + dst])), n_nodes)
+    degree = np.bincount(i, minlength=n_nodes)
+    scale = 1 / np.sqrt(np.maximum(degree, 1)) if norm == "sym" else np.ones(n_nodes)
+    diagonal = np.ones(n_nodes) if norm == "sym" else degree
+    entries = np.append(-scale[i] * scale[j], diagonal), (np.append(i, node), np.append(j, node))
+    return scipy.sparse.coo_array(entries, shape=(n_nodes, n_nodes))
+
+
+def _smallest(L, k):
+    """The k smallest eigenvalues of a large sparse L, ascending, and their eigenvectors: Lanczos iterations with (L + εI)^-1, whose
+    largest eigenvalues they are. Of an eigenvalue that occurs several times, as 0 does with several components, they may find fewer
+    vectors than there are."""
+    start = np.random.RandomState(0).uniform(-1, 1, L.shape[0])  # fixed: equal on each call
+    values, vectors = scipy.sparse.linalg.eigsh(L.tocsc(), k, sigma=-1e-2, which="LM", v0=start)
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
