@@ -18,9 +18,9 @@ def main(argv=None):
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
     task = task_of(dataset)
     results = []
-    for fold in dataset.chosen_folds(config.folds):
-        net = build_net(config.net, dataset.features, task, seed=config.seed)
-        results.append(fit(net, dataset.fold(fold), task, config.train, config.run(fold)))
+    for run in config.runs(dataset.chosen_folds(config.folds)):
+        net = build_net(config.net, dataset.features, task, seed=run.seed)
+        results.append(fit(net, dataset.fold(run.fold), task, config.train, run))
     print(row_report(config.name, results))
 
 

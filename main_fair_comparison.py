@@ -22,7 +22,8 @@ def main(argv=None):
     )
     dataset = TUDataset(config.dataset, config.data, needs=config.net.needs)
     task = task_of(dataset)
-    results = [select_and_assess(config, dataset, fold, task) for fold in dataset.chosen_folds(config.folds)]
+    folds = dataset.chosen_folds(config.folds)
+    results = [select_and_assess(one, dataset, fold, task) for one in config.each_seed() for fold in folds]
     if config.part is None:  # else another process goes on with what this one trained
         print(row_report(config.name, results))
 

@@ -61,7 +61,7 @@ def open_dataset(name, config):
     if name.startswith(PREFIX):
         return TUDataset(name, config)
     if name not in DATASETS:
-        close = difflib.get_close_matches(name, DATASETS, n=1, cutoff=0.4)
+        close = difflib.get_close_matches(name.upper(), DATASETS, n=1, cutoff=0.7)
         hint = f" Did you mean {close[0]}?" if close else ""
         raise DataError(f"{name}: no such dataset.{hint} Of the TU collection it would be TU/{name}. Known: {NAMES}")
     return DATASETS[name](config)

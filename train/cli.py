@@ -4,22 +4,28 @@ Unknown keys, rows and values are refused in one line that says what would be ri
 """
 
 import argparse
-import difflib
 import json
-import re
 import types
 import typing
+from functools import partial
 from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from nets import NETS
-from runs.errors import ConfigError, nearest
+from runs.errors import ConfigError, nearest, similar
 from runs.identity import identity, kind_of
 from runs.naming import changed_keys, run_name
 from runs.table_files import find_row, find_table, table_files, with_changes
 from train.config import Config
+
+# what other programs call a key: its last word here
+OTHER_WORDS = {
+    "layers": "L", "n_layers": "L", "num_layers": "L", "depth": "L", "hidden": "hidden_dim", "width": "hidden_dim",
+    "learning_rate": "lr", "batch": "batch_size", "wd": "weight_decay", "gpu": "device", "cuda": "device", "pe": "encodings",
+    "readout": "pool", "num_workers": "workers", "output": "out_dir", "max_epochs": "epochs", "n_epochs": "epochs",
+}  # fmt: skip
 
 
 def parse_config(
@@ -37,21 +43,23 @@ def parse_config(
     )
     chooser.add_argument("--model", metavar="NAME", help="the row of another model")
     chosen, words = chooser.parse_known_args(argv)
-    row = choose_row(main, chosen, asked_dataset(words, datasets, prefix), default)
+    row = choose_row(main, chosen, asked_dataset(words, main, datasets, prefix), default)
     content = {"seed": row.seeds[0], **row.config}
     schema = schema_of(content)
     check_model(row, content, schema)
 
     keys = all_keys(schema, with_changes(content, asked_kinds(words)))
-    overrides = parse_overrides(words, keys, chooser, content, description, epilog(main, datasets, default, first_try))
+    parser = make_parser(keys, chooser, content, description, epilog(default, first_try), names_of(datasets, prefix))
+    overrides = parse_overrides(words, keys, parser, partial(who_has, schema, content))
     if first_try and not chosen.config:
         overrides.setdefault("dataset", first_try)
     if overrides.get("net.model", None) not in (None, content.get("net", {}).get("model")):
         raise ConfigError(f"net.model={overrides['net.model']!r}: {row} is a row of another. Choose a row with --model")
+    check_seeds(overrides)
     validate(content, row, schema)
     config = validate(with_changes(content, overrides), f"{row} with the command line", schema)
     if not known_dataset(config.dataset, datasets, prefix):
-        raise ConfigError(f"{row}: dataset={config.dataset!r}: main_{main}.py knows {', '.join(datasets)}")
+        raise ConfigError(f"{row}: dataset={config.dataset!r}: main_{main}.py knows {names_of(datasets, prefix)}")
     changed = changed_keys(identity(content), identity(config.model_dump()))
     config._name = run_name(str(row), changed)
     return config
@@ -98,15 +106,27 @@ def known_dataset(name, datasets, prefix):
     return name in datasets or bool(prefix and name.startswith(prefix))
 
 
-def asked_dataset(words, datasets, prefix):
+def names_of(datasets, prefix):
+    return ", ".join(datasets) + (f" and {prefix}NAME" if prefix else "")
+
+
+def asked_dataset(words, main, datasets, prefix):
     """The name behind --dataset, or None."""
     peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     peek.add_argument("--dataset")
     name = peek.parse_known_args(words)[0].dataset
     if name is not None and not known_dataset(name, datasets, prefix):
-        more = f" and {prefix}NAME" if prefix else ""
-        raise ConfigError(f"--dataset {name}:{nearest(name, datasets)} This program knows {', '.join(datasets)}{more}")
+        hint = nearest(name, datasets) or other_dataset(name, main, prefix)
+        raise ConfigError(f"--dataset {name}:{hint} This program knows {names_of(datasets, prefix)}")
     return name
+
+
+def other_dataset(name, main, prefix):
+    """What an unknown dataset may be: one of another main file, or one whose name begins with the prefix."""
+    mains = {row.config["dataset"]: table.main for table in table_files().values() for row in table.rows.values()}
+    if (other := mains.get(name, main)) != main:
+        return f" main_{other}.py runs it."
+    return f" Did you mean {prefix}{name}?" if prefix else ""
 
 
 def asked_kinds(words):
@@ -175,8 +195,8 @@ def type_choices(field):
     return (field.annotation,)
 
 
-def parse_overrides(words, keys, chooser, content, description, epilog):
-    """{'net.hidden_dim': 70, ...} from the words of the command line."""
+def make_parser(keys, chooser, content, description, epilog, datasets):
+    """The parser of a command line with these keys; its help shows them section by section, with their values here."""
     parser = argparse.ArgumentParser(
         description=description,
         parents=[chooser],
@@ -184,47 +204,110 @@ def parse_overrides(words, keys, chooser, content, description, epilog):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=epilog,
     )
+    groups = {}
     for name, field in keys.items():
-        value = look_up(content, name, field)
-        help_text = f"{field.description or name} ({allowed(field)}; here {json.dumps(value, default=str)})".replace(
-            "%", "%%"
+        section = name.rpartition(".")[0].split(".")[0]
+        if section not in groups:
+            groups[section] = parser.add_argument_group(*section_title(section, content))
+        accepts = f"one of {datasets}" if name == "dataset" else allowed(field)
+        value = json.dumps(look_up(content, name, field), default=str)
+        words = {"nargs": "?", "const": "true"} if field.annotation is bool else {}
+        words = {"nargs": "+"} if is_list(field) else words
+        groups[section].add_argument(
+            f"--{name}",
+            dest=name,
+            default=argparse.SUPPRESS,
+            metavar="VALUE",
+            help=f"{field.description or name} ({accepts}; here {value})".replace("%", "%%"),
+            **words,
         )
-        flag = {"nargs": "?", "const": "true"} if field.annotation is bool else {}
-        parser.add_argument(f"--{name}", dest=name, default=argparse.SUPPRESS, metavar="VALUE", help=help_text, **flag)
+    return parser
+
+
+def section_title(section, content):
+    """(title, description) of a section of the help."""
+    model = content["net"]["model"] if section == "net" else None
+    if model:
+        return section, f"the keys of {model}, the model of this row; --model NAME --help shows those of another"
+    return section or "the run", None
+
+
+def parse_overrides(words, keys, parser, who_has):
+    """{'net.hidden_dim': 70, ...} from the words of the command line."""
     given, unknown = parser.parse_known_args(words)
     if unknown:
         word = unknown[0].split("=")[0]
-        raise ConfigError(f"{word}: unknown.{nearest_key(word.lstrip('-'), keys, '--')} --help lists all keys")
+        if not word.startswith("-"):
+            raise ConfigError(f"{word}: unexpected. Keys are given as --key value; --help lists them")
+        key = word.lstrip("-")
+        hint = who_has(key) or nearest_key(key, keys, "--")
+        raise ConfigError(f"{word}: unknown.{hint} --help lists all keys")
     return {key: from_text(text, keys[key]) for key, text in vars(given).items() if key in keys}
 
 
-def epilog(main, datasets, default, first_try):
+def check_seeds(overrides):
+    if "seed" in overrides and "seeds" in overrides:
+        raise ConfigError("--seed and --seeds: give one of them")
+    if "," in str(seed := overrides.get("seed", "")):
+        raise ConfigError(f"--seed {seed}: expected one number. Several seeds are given by --seeds {seed}")
+
+
+def epilog(default, first_try):
     small = f" on {first_try}, a first try, unless --dataset names another" if first_try else ""
     return (
-        f"Datasets: {', '.join(datasets)}. Without --config, {default} is run{small}, or with --model and --dataset the first "
-        "row of theirs in configs/. The keys are those of the row's model. A finished run is not run again; an interrupted one "
-        "goes on."
+        f"Without --config, {default} is run{small}, or with --model and --dataset the first row of theirs in configs/. "
+        "A finished run is not run again; an interrupted one goes on."
     )
 
 
 def nearest_key(word, keys, prefix=""):
-    """' Did you mean --train.optimizer.lr?': a key of nearly this last word, in the same section if it can be; else the nearest."""
+    """' Did you mean --train.optimizer.lr?': a key of nearly this last word, in the same section if there is one. Keys that are
+    equally near are all named."""
     section, _, last = word.rpartition(".")
-    inside = [key for key in keys if section and key.startswith(f"{section}.")]
-    for some in (inside, keys):
-        names = {key.rpartition(".")[2]: key for key in reversed(list(some))}
-        if close := difflib.get_close_matches(last, names, n=1, cutoff=0.7):
-            return f" Did you mean {prefix}{names[close[0]]}?"
-    return nearest(prefix + word, [prefix + key for key in inside or keys])
+    sections = [f"{section}.", f"{section.split('.')[0]}."] if section else []
+    for start in (*sections, ""):
+        inside = {key: key.rpartition(".")[2] for key in keys if key.startswith(start)}
+        for name in dict.fromkeys([OTHER_WORDS.get(last, last), last]):
+            if found := similar(name, dict.fromkeys(inside.values())):
+                near = [key for key, end in inside.items() if end == found[0]]
+                return f" Did you mean {' or '.join(prefix + key for key in near[:3])}?"
+    return ""
+
+
+def who_has(schema, content, word):
+    """' GCN has no such key, GatedGCN has': which other models, or kinds of a section, have a key that the chosen one lacks."""
+    section, _, last = word.rpartition(".")
+    for part in section.split("."):
+        if schema is None or part not in schema.model_fields:
+            return ""
+        field, content = schema.model_fields[part], content.get(part, {})
+        schema = section_schema(field, content)
+    tag = "model" if part == "net" else "kind"
+    choices = [t for t in section_choices(field) if last in t.model_fields and tag in t.model_fields]
+    names = [name for t in choices for name in kinds_of(t, tag)]
+    chosen = content.get(tag) or schema.model_fields[tag].default if schema and names else None
+    return f" {chosen} has no such key, {', '.join(names)} ha{'s' if len(names) == 1 else 've'}." if names else ""
+
+
+def is_list(field):
+    return any(typing.get_origin(t) is list for t in type_choices(field))
 
 
 def from_text(text, field):
-    """A word of the command line as the JSON value it stands for; a text key takes it as it is, a list also as 1,2,3."""
+    """A word of the command line as the JSON value it stands for; a text key takes it as it is, a list also as 1,2,3 or 1 2 3."""
     choices = type_choices(field)
     if str in choices:
         return None if text == "null" and type(None) in choices else text
-    if any(typing.get_origin(t) is list for t in choices) and re.fullmatch(r"-?\d+(,-?\d+)*,?", text):
-        text = f"[{text.rstrip(',')}]"
+    if not is_list(field):
+        return as_json(text)
+    text = " ".join(text) if any(word.lstrip()[:1] in ("[", "{") for word in text) else ",".join(text)
+    value = as_json(text)
+    if isinstance(value, list) or value is None:
+        return value
+    return [as_json(part) for part in text.replace(",", " ").split()]
+
+
+def as_json(text):
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -297,7 +380,8 @@ def explain_error(problem, schema, content):
     if key in keys:
         return f"{key}={problem['input']!r}: expected {allowed(keys[key])}"
     value = "" if isinstance(problem["input"], dict) else f"={problem['input']!r}"
-    return f"{key}{value}: {problem['msg'].removeprefix('Value error, ')}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{key}{value}: {message}" if key else message
 
 
 def key_of(location, content):

@@ -8,7 +8,7 @@ import typing
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from data.dataset import DataConfig
 from data.section import NO_IDENTITY, Section
@@ -73,14 +73,39 @@ class BaseConfig(Section):
         return Run(out, self.model_dump(), self._name, self.seed, fold, self.force, self.device, self.progress)
 
 
-class Config(BaseConfig):
+class SeededConfig(BaseConfig):
+    """A run whose numbers depend on the seed, so that several may be asked for at once."""
+
+    seeds: list[int] | None = Field(
+        None,
+        min_length=1,
+        description="several seeds, one after the other, in the place of `seed`, as 1,2,3",
+        json_schema_extra=NO_IDENTITY,
+    )
+
+    @model_validator(mode="after")
+    def _each_seed_once(self):
+        if self.seeds and (len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0 or max(self.seeds) >= 2**63):
+            raise ValueError(f"seeds={self.seeds}: expected different numbers >= 0")
+        return self
+
+    def each_seed(self):
+        """The configuration with each of its seeds."""
+        return [self.model_copy(update={"seed": seed}) for seed in self.seeds or [self.seed]]
+
+
+class Config(SeededConfig):
     """A net that is trained on the folds of a dataset."""
 
     folds: list[int] | None = Field(
         None,
         min_length=1,
-        description="folds of the cross-validation to run, as [0,2]; all when not given",
+        description="folds of the cross-validation to run, as 0,2; all when not given",
         json_schema_extra=NO_IDENTITY,
     )
     net: AnyNet
     train: TrainConfig
+
+    def runs(self, folds):
+        """The runs of all seeds on these folds."""
+        return [one.run(fold) for one in self.each_seed() for fold in folds]

@@ -3,7 +3,7 @@
 from pydantic import Field, model_validator
 
 from data.section import NO_IDENTITY, Section
-from train.config import AnyNet, BaseConfig, Optimisation
+from train.config import AnyNet, BaseConfig, Optimisation, SeededConfig
 
 # keys of the sections that the training of a pair does not read: no validation, few epochs, all copies in a few batches
 UNREAD = {
@@ -59,28 +59,12 @@ class AnyPairConfig(BaseConfig):
     )
 
 
-class NetPairConfig(AnyPairConfig):
+class NetPairConfig(AnyPairConfig, SeededConfig):
     """A net that is trained on each pair, and a test of its embeddings."""
 
-    seeds: list[int] | None = Field(
-        None,
-        min_length=1,
-        description="several seeds, one after the other, in the place of `seed`, as 100,200: the best and the mean are reported",
-        json_schema_extra=NO_IDENTITY,
-    )
     net: AnyNet
     train: PairTrainConfig
     test: PairTestConfig = PairTestConfig()
-
-    @model_validator(mode="after")
-    def _each_seed_once(self):
-        if self.seeds and (len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0):
-            raise ValueError(f"seeds={self.seeds}: expected different numbers >= 0")
-        return self
-
-    def each_seed(self):
-        """The configuration with each of its seeds."""
-        return [self.model_copy(update={"seed": seed}) for seed in self.seeds or [self.seed]]
 
 
 class MethodPairConfig(AnyPairConfig):

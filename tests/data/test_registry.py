@@ -47,5 +47,7 @@ def test_a_dataset_that_stands_for_another_says_why():
 
 
 def test_names():
+    with pytest.raises(DataError, match=r"NCI109: no such dataset\. Of the TU collection it would be TU/NCI109"):
+        open_dataset("NCI109", None)
     with pytest.raises(DataError, match=r"ZINK: no such dataset\. Did you mean ZINC"):
         open_dataset("ZINK", DataConfig())

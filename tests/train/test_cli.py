@@ -32,8 +32,9 @@ def test_the_default_row_and_the_row_of_a_model():
 
 # an allowed value for each key, different from the row's
 SAMPLES = {
-    "dataset": "CSL", "seed": 7, "folds": [1, 2], "device": "cpu", "out_dir": "o", "force": True, "progress": False,
-    "data.store_dir": "s", "data.data_dir": "d", "data.raw_dir": "r", "data.offline": True, "data.workers": 1, "data.limit": 9,
+    "dataset": "CSL", "seed": 7, "seeds": [7, 8], "folds": [1, 2], "device": "cpu", "out_dir": "o", "force": True,
+    "progress": False, "data.store_dir": "s", "data.data_dir": "d", "data.raw_dir": "r", "data.offline": True,
+    "data.workers": 1, "data.limit": 9,
     "data.features": "labels", "data.splits": "fair",
     "net.model": "GCN", "net.L": 3, "net.hidden_dim": 8, "net.in_feat_dropout": 0.5, "net.dropout": 0.25,
     "net.batch_norm": False, "net.residual": False, "net.graph_norm": True, "net.head.pool": "sum", "net.head.mlp": [0.5],
@@ -62,6 +63,34 @@ def test_every_key_can_be_overridden(key):
     assert seen == value if key != "net.encodings" else json.loads(value)[0].items() <= seen[0].model_dump().items()
 
 
+@pytest.mark.parametrize("text", ["1,2,3", "[1, 2, 3]", "1, 2, 3", "1 2 3", "1,2,3,"])
+@pytest.mark.parametrize("key", ["seeds", "folds"])
+def test_lists_are_accepted_as_people_type_them(key, text):
+    """As one word of the command line and as several."""
+    assert get(parse(f"--{key}", text), key) == get(parse(f"--{key}", *text.split()), key) == [1, 2, 3]
+    assert get(parse(f"--{key}", "4"), key) == [4]
+    assert get(parse("--net.head.mlp", "0.5,0.25"), "net.head.mlp") == [0.5, 0.25]
+
+
+def test_several_seeds_are_the_runs_of_each():
+    runs = parse("--seeds", "5,6", "--folds", "0,2").runs([0, 2])
+    assert [(run.seed, run.fold) for run in runs] == [(5, 0), (5, 2), (6, 0), (6, 2)]
+    assert {run.path for run in runs} == {parse("--seed", seed).run(fold).path for seed in (5, 6) for fold in (0, 2)}
+
+
+def test_a_dataset_of_the_collection_is_suggested_by_its_full_name():
+    with pytest.raises(SystemExit, match=r"--dataset NCI109: Did you mean TU/NCI109\?"):
+        parse_config(["--dataset", "NCI109"], "TUs", ["ENZYMES", "CIFAR10"], "table6/ENZYMES-GCN-L4", prefix="TU/")
+
+
+def test_help_lists_the_datasets_and_says_whose_keys_these_are(capsys):
+    with pytest.raises(SystemExit):
+        parse_config(["--model", "GIN", "--help"], "CSL", ["CSL", "CSL-published"], DEFAULT)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "name of the dataset (one of CSL, CSL-published; here" in text
+    assert "net: the keys of GIN, the model of this row; --model NAME --help shows those of another" in text
+
+
 def test_help_explains_every_key(capsys):
     with pytest.raises(SystemExit) as stop:
         parse("--help")
@@ -77,7 +106,18 @@ REFUSED = [
     (["--train.stop.epoch", 3], "--train.stop.epoch: unknown. Did you mean --train.stop.epochs?"),
     (["--train.lr", 3], "--train.lr: unknown. Did you mean --train.optimizer.lr?"),
     (["--net.lr", 3], "--net.lr: unknown. Did you mean --train.optimizer.lr?"),
-    (["--train.schedule.warmup", 3], "--train.schedule.warmup: unknown."),  # a key of another kind
+    (["--lr", 3], "--lr: unknown. Did you mean --train.optimizer.lr?"),
+    (["--layers", 3], "--layers: unknown. Did you mean --net.L?"),
+    (["--batch", 3], "--batch: unknown. Did you mean --train.batch_size?"),
+    (["--patience", 3], "Did you mean --train.schedule.patience or --train.stop.patience?"),
+    (["--foo", 3], "--foo: unknown. --help lists all keys"),  # nothing is near
+    (["--train.schedule.warmup", 3], "--train.schedule.warmup: unknown. plateau has no such key, cosine has."),
+    (["--net.edge_feat", "true"], "--net.edge_feat: unknown. GCN has no such key, GraphSage, GAT, GatedGCN"),
+    (["GIN"], "GIN: unexpected. Keys are given as --key value"),
+    (["--seeds", "1,1"], "with the command line: seeds=[1, 1]: expected different numbers >= 0"),
+    (["--seeds", "1,two"], "seeds.1='two': Input should be a valid integer"),
+    (["--seed", "1,2"], "--seed 1,2: expected one number. Several seeds are given by --seeds 1,2"),
+    (["--seed", "1", "--seeds", "1,2"], "--seed and --seeds: give one of them"),
     (["--net.L", 0], "net.L=0: expected int > 0"),
     (["--net.L", 4.5], "net.L=4.5: expected int > 0"),
     (["--net.L", "many"], "net.L='many': expected int > 0"),
@@ -98,7 +138,10 @@ REFUSED = [
     (["--config", "table33/GCN-LapPE-L4"], "table33: no such table. Did you mean table3?"),
     (["--config", "table2_TSP/GCN-L4"], "table2_TSP/GCN-L4: main_TSP.py runs it, not main_CSL.py"),
     (["--config", DEFAULT, "--model", "MLP"], "give one of them"),
-    (["--dataset", "ZINC"], "--dataset ZINC: This program knows CSL"),
+    (["--dataset", "ZINC"], "--dataset ZINC: main_molecules.py runs it. This program knows CSL"),
+    (["--dataset", "NCI109"], "--dataset NCI109: This program knows CSL"),
+    (["--dataset", "csl"], "--dataset csl: Did you mean CSL?"),
+    (["--model", "GNC"], "Did you mean GCN?"),
     (["--net.model", "MLP"], f"net.model='MLP': {DEFAULT} is a row of another. Choose a row with --model"),
     (["--model", "MLP", "--net.residual", "true"], "--net.residual: unknown"),  # a key of another net
 ]
@@ -190,7 +233,7 @@ def test_a_table_file_of_ones_own(table_file):
     for words in ([path], [f"{path}/A"]):
         config = parse("--config", *words)
         assert config.name == "mine/A" and config.seed == 3 and config.run().id == find_row(DEFAULT).id()
-    with pytest.raises(SystemExit, match=r"mine\.json has no such row\. Did you mean A\?"):
+    with pytest.raises(SystemExit, match=r"mine\.json has no such row\. It has A"):
         parse("--config", f"{path}/AA")
 
 
