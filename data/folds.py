@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from data.errors import WrongValue
 from data.loader import Loader
 from data.store import Batch, Packed
 
@@ -25,7 +26,7 @@ class GraphFold(NamedTuple):
 
     def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
         if len(self.parts[part]) == 0:
-            raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
+            raise WrongValue(f"{self.store.name}, {self.name}: the {part} part is empty")
         return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers)
 
 
@@ -45,7 +46,7 @@ class NodeFold:
     def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
         """The one batch of a part: the graph, the part's nodes and their labels. All nodes at once, whatever `batch_size`."""
         if len(self.parts[part]) == 0:
-            raise ValueError(f"{self.store.name}, {self.name}: the {part} part is empty")
+            raise WrongValue(f"{self.store.name}, {self.name}: the {part} part is empty")
         nodes = torch.from_numpy(self.parts[part])
         return [Batch(self.batch.g, nodes, self.batch.y[nodes])]
 

@@ -12,6 +12,7 @@ from nets.dropgnn_net import DropGNNNet
 from nets.ds_gnn_net import DSGNNNet
 from nets.dss_gnn_net import DSSGNNNet
 from nets.ecc_net import ECCNet
+from nets.errors import NetError
 from nets.fair_nets import DeepMultisetsNet, FairGINNet, FairGraphSAGENet, FingerprintNet
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
@@ -74,10 +75,6 @@ NETS = {
 }
 
 
-class NetError(ValueError):
-    """A net that cannot be built for this dataset: the message says which key to change."""
-
-
 def build_net(config, features, task, seed=None):
     """The net that `config` describes, for a dataset with these `features` and a task with a level and a number of outputs.
 
@@ -85,8 +82,11 @@ def build_net(config, features, task, seed=None):
     """
     if seed is not None:
         torch.manual_seed(seed)
+    net = NETS[config.model]
+    levels = getattr(net, "levels", (task.level,))  # a class that says nothing predicts for all
+    if task.level not in levels:
+        raise NetError(f"net.model={config.model!r} predicts for each {', '.join(levels)}, not for each {task.level}")
     try:
-        net = NETS[config.model]
         return getattr(net, "from_config", net)(config, features, task)
     except ValueError as error:
         raise NetError(str(error)) from error

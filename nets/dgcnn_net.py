@@ -23,6 +23,8 @@ class DGCNNNet(nn.Module):
         16 filters of one node each, ReLU, maximum of 2 neighbours; 32 filters of 5 positions, ReLU; Linear, ReLU, dropout, Linear
     """
 
+    levels = ("graph",)
+
     class Config(AnyNetConfig):
         model: Literal["DGCNN"] = Field("DGCNN", description="which net")
         L: int = Field(gt=0, description="number of convolutions before that of width 1")

@@ -24,6 +24,8 @@ class DiffPoolNet(nn.Module):
     layer has 0.1 max_num_nodes clusters, one with two has 0.25 max_num_nodes and a quarter of these.
     """
 
+    levels = ("graph",)
+
     class Config(AnyNetConfig):
         model: Literal["DiffPool"] = Field("DiffPool", description="which net")
         L: Literal[1, 2] = Field(description="number of pooling layers")

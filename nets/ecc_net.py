@@ -40,6 +40,8 @@ class ECCNet(nn.Module):
     Deviation: on DD the program drops entries below 1e-4, and with them all negative ones; only self-loops remain (`drop_below`).
     """
 
+    levels = ("graph",)
+
     class Config(AnyNetConfig):
         model: Literal["ECC"] = Field("ECC", description="which net")
         L: int = Field(gt=0, le=N_REDUCTIONS, description="number of layers")

@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import nn
 
 from data.section import Section
+from nets.errors import NetError
 
 N_HEADS = 4  # of TransformerEncoding
 
@@ -217,7 +218,7 @@ class NodeIndexEncoding(nn.Module):
         sizes = g.batch_num_nodes()
         largest = max(sizes.tolist(), default=0)
         if largest > self.table.num_embeddings:
-            raise ValueError(
+            raise NetError(
                 f"net.encodings: NodeIndex has n={self.table.num_embeddings}, but a graph has {largest} nodes: "
                 f"set n to {largest} or more"
             )

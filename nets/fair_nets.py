@@ -30,6 +30,8 @@ class FingerprintNet(nn.Module):
     never negative then, and where all are 0 nothing is learned.
     """
 
+    levels = ("graph",)
+
     class Config(AnyNetConfig):
         model: Literal["Fingerprint"] = Field("Fingerprint", description="which net")
         hidden_dim: int = Field(gt=0, description="width of the hidden layer")
@@ -48,6 +50,8 @@ class FingerprintNet(nn.Module):
 
 class DeepMultisetsNet(nn.Module):
     r"""Deep multisets: y = W_3 ReLU(W_2 Σ_v ReLU(W_1 x_v + b_1) + b_2) + b_3. The baseline of ENZYMES and the social datasets."""
+
+    levels = ("graph",)
 
     class Config(AnyNetConfig):
         model: Literal["DeepMultisets"] = Field("DeepMultisets", description="which net")
@@ -79,6 +83,8 @@ class FairGINNet(nn.Module):
 
     Deviation: the program drops the first term at evaluation too (`noisy`, off by default here: scores would be random).
     """
+
+    levels = ("graph",)
 
     class Config(AnyNetConfig):
         model: Literal["FairGIN"] = Field("FairGIN", description="which net")
@@ -115,6 +121,8 @@ class FairGraphSAGENet(nn.Module):
     With `max` each layer is followed by ReLU(M h + m) with one map M for all layers; with mean and add nothing stands between the
     layers, which are then linear together.
     """
+
+    levels = ("graph",)
 
     class Config(AnyNetConfig):
         model: Literal["FairGraphSAGE"] = Field("FairGraphSAGE", description="which net")

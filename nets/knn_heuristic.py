@@ -16,12 +16,16 @@ class KNNHeuristic(nn.Module):
     Distances are the dataset's edge feature (E, 1). Neighbours that are equally near count as one: all or none is predicted.
     """
 
+    levels = ("edge",)
+
     class Config(AnyNetConfig):
         model: Literal["kNN"] = Field("kNN", description="which net")
         k: int = Field(2, gt=0, description="number of nearest neighbours")
 
     def __init__(self, config, features, task):
         super().__init__()
+        if features is not None and features.edge is None:
+            raise ValueError("net.model='kNN' reads distances as edge features, but the dataset has none")
         self.k = config.k
 
     def forward(self, g, of=None):

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 from torch import nn
 
+from nets.errors import NetError
 from nets.heads import HEADS, Head
 from nets.skeleton import AnyNetConfig
 
@@ -25,5 +26,5 @@ class MatrixFactorisationNet(nn.Module):
     def forward(self, g, of=None):
         n = g.num_nodes()
         if n > self.x.num_embeddings:
-            raise ValueError(f"net.num_embs={self.x.num_embeddings}, but the graph has {n} nodes: give their number")
+            raise NetError(f"net.num_embs={self.x.num_embeddings}, but the graph has {n} nodes: give their number")
         return self.head(g, self.x.weight[:n], of)  # a smaller graph leaves some vectors unused

@@ -26,6 +26,7 @@ class PreparedNet(nn.Module):
                  with less memory, and a third more time
     """
 
+    levels = ("graph",)
     Config = PreparedConfig
     transforms = {}  # noqa: RUF012 - set by the subclass, for the instance
     recompute = False

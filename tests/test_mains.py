@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data.dataset import DataConfig, GraphDataset
+from data.store import Field, PackedWriter
 from runs.result import problem_of
 from train import run_main
 
@@ -132,3 +134,55 @@ def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_
     assert "no folder can be made there" in error_of(
         "main_TUs", *given, "--data.store_dir", str(tmp_path / "file/stores")
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "GatedGCN", "--net.edge_feat"], "net.edge_feat=True, but the dataset has no edge features"),
+        (["--net.encodings", '[{"kind": "NodeIndex", "n": 5}]'], "NodeIndex has n=5, but a graph has 41 nodes"),
+    ],
+)
+def test_a_net_that_does_not_suit_the_data_ends_with_one_line(store_dir, tmp_path, words, message):
+    folders = ["--data.store_dir", store_dir, "--out_dir", str(tmp_path), "--progress", "false", "--folds", "0"]
+    error = error_of("main_CSL", *folders, *words)
+    assert message in error and "\n" not in error
+
+
+class OwnDataset(GraphDataset):
+    """Three graphs; a test says what is wrong with them."""
+
+    name, version, parameters, wrong = "own", 1, {}, ""
+
+    def build(self, path):
+        fields = [Field("node", "feat", "float32", (2,)), Field("graph", "label", "int64", n_types=2)]
+        with PackedWriter(path, self.name, fields) as writer:
+            for label in (0, 1, 2 if self.wrong == "label" else 0):
+                feat = np.zeros((3, 1 if self.wrong == "width" else 2))
+                writer.add(
+                    3, [0, 1], [1, 7 if self.wrong == "edge" else 2], node={"feat": feat}, graph={"label": label}
+                )
+            val = [1, 5] if self.wrong == "number" else [0] if self.wrong == "twice" else [1]
+            writer.add_split("fold0", train=[0], val=val, test=[2])
+        if self.wrong == "bug":
+            raise IndexError("a bug")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("label", "graph 2, graph.label: 2: expected 0 to 1"),
+        ("width", "graph 0, node.feat: shape (3, 1): expected (3, 2)"),
+        ("edge", "graph 0, dst: node 7: expected 0 to 2"),
+        ("number", "split fold0, val: graph 5: expected 0 to 2"),
+        ("twice", "split fold0: graph 0 is in train and again in val"),
+    ],
+)
+def test_what_is_wrong_with_a_dataset_of_ones_own_is_said_in_one_line(tmp_path, wrong, message):
+    OwnDataset.wrong = wrong
+    with pytest.raises(SystemExit) as stop:
+        run_main(lambda: OwnDataset(DataConfig(store_dir=str(tmp_path))))
+    assert message in stop.value.code and "\n" not in stop.value.code
+    OwnDataset.wrong = "bug"  # another error is a mistake in the program: its traceback shows where
+    with pytest.raises(IndexError):
+        run_main(lambda: OwnDataset(DataConfig(store_dir=str(tmp_path))))

@@ -15,7 +15,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from data.errors import StoreError
+from data.errors import StoreError, WrongValue
 from data.store.checksums import (
     BUFFER,
     CHECKSUMS,
@@ -205,7 +205,7 @@ class PackedWriter:
         self.n_graphs = 0
         check_names(fields)
         if ids not in ("int32", "int64"):
-            raise ValueError(f"ids={ids!r}: expected int32 or int64")
+            raise WrongValue(f"ids={ids!r}: expected int32 or int64")
 
     def __enter__(self):
         arrays = {IN_DEGREE: (self.ids, ()), EDGE_SRC: (self.ids, ())}
@@ -234,7 +234,7 @@ class PackedWriter:
         given = {"graph": graph or {}, "node": node or {}, "edge": edge or {}, "pair": pair or {}}
         for level, names in self._keys.items():
             if given[level].keys() != names:
-                raise ValueError(f"{where}: {level} fields {sorted(given[level])}: expected {sorted(names)}")
+                raise WrongValue(f"{where}: {level} fields {sorted(given[level])}: expected {sorted(names)}")
         n_pairs = len(next(iter(given["pair"].values()), ()))
         n_rows = {"graph": 1, "node": int(n_nodes), "edge": len(src), "pair": n_pairs}
         self._check_ids(n_rows, where)
@@ -253,7 +253,7 @@ class PackedWriter:
         limit = LIMITS[self.ids][1]
         for level in ("node", "edge"):
             if n_rows[level] > limit:
-                raise ValueError(f"{where}: {n_rows[level]} {level}s: at most {limit} fit ids={self.ids}; use int64")
+                raise WrongValue(f"{where}: {n_rows[level]} {level}s: at most {limit} fit ids={self.ids}; use int64")
 
     def _append(self, rows, n_rows):
         for key, values in rows.items():
@@ -272,7 +272,7 @@ class PackedWriter:
         With level="node" the nodes of the one graph are divided (transductive learning).
         """
         if name in self._splits:
-            raise ValueError(f"split {name} is given twice")
+            raise WrongValue(f"split {name} is given twice")
         self._splits[name] = convert_split(name, level, parts)
         if level != "graph":
             self._split_levels[name] = level
@@ -280,16 +280,16 @@ class PackedWriter:
     def add_array(self, name, values):
         """Keep an array that belongs to no single graph, such as pairs of nodes; read it with column("free.NAME")."""
         if name in self._free:
-            raise ValueError(f"array {name} is given twice")
+            raise WrongValue(f"array {name} is given twice")
         self._free[name] = convert_array(name, values)
 
     def _finish(self, kind, error, trace):
         if kind is not None:
             return
         if not self.n_graphs:
-            raise ValueError(f"{self.path}: no graph was added")
+            raise WrongValue(f"{self.path}: no graph was added")
         if self.total is not None and self.n_graphs != self.total:
-            raise ValueError(f"{self.path}: {self.n_graphs} graphs were added, but total={self.total} were announced")
+            raise WrongValue(f"{self.path}: {self.n_graphs} graphs were added, but total={self.total} were announced")
         self._bar.close()
         entries = self._write_splits()
         for name, values in self._free.items():
@@ -313,12 +313,12 @@ class PackedWriter:
         for name, parts in self._splits.items():
             level = self._split_levels.get(name, "graph")
             if level == "node" and self.n_graphs > 1:
-                raise ValueError(f"split {name}: level='node' needs a store of one graph, this one has {self.n_graphs}")
+                raise WrongValue(f"split {name}: level='node' needs a store of one graph, this one has {self.n_graphs}")
             n_items = self.n_graphs if level == "graph" else self._n_rows["node"]
             for part, indices in parts.items():
                 wrong = indices[(indices < 0) | (indices >= n_items)]
                 if wrong.size:
-                    raise ValueError(f"split {name}, {part}: {level} {wrong[0]}: expected 0 to {n_items - 1}")
+                    raise WrongValue(f"split {name}, {part}: {level} {wrong[0]}: expected 0 to {n_items - 1}")
                 key = f"free.split.{name}.{part}"
                 entries[key] = self._write_free(key, indices)
         return entries

@@ -10,6 +10,8 @@ import scipy.sparse
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
+from data.errors import WrongValue
+
 VERSION = 2
 SPECTRUM_VERSION = 1
 DENSE_UP_TO = 2000  # nodes; above, only the eigenvectors that are wanted are computed
@@ -46,7 +48,7 @@ def laplacian_eigenvectors(n_nodes, src, dst, k):
 
 def refuse_directed(is_directed, n_nodes):
     if is_directed:
-        raise ValueError(f"a graph of {n_nodes} nodes has an edge in one direction only: add the reverse edges")
+        raise WrongValue(f"a graph of {n_nodes} nodes has an edge in one direction only: add the reverse edges")
 
 
 def _smallest_nonzero(A, degree, k):

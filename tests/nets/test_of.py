@@ -94,3 +94,10 @@ def test_the_wl_gnns_read_each_column_as_one_hot():
     node = dense(g, torch.float64).node
     first = torch.tensor([0, *ATOMS[:-1]]).cumsum(0)
     assert node.nonzero()[:, 1].view(-1, 9).tolist() == (g.ndata["feat"] + first).tolist()
+
+
+@pytest.mark.parametrize(("model", "level"), [("DGCNN", "node"), ("GSN", "edge"), ("kNN", "graph")])
+def test_a_net_for_another_level_is_refused(model, level):
+    task = SimpleNamespace(level=level, n_out=2)
+    with pytest.raises(NetError, match=f"net.model='{model}' predicts for each .*, not for each {level}"):
+        build_net(NETS[model].Config.model_construct(model=model), None, task)
