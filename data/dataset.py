@@ -16,6 +16,7 @@ from data.section import NO_IDENTITY, Section
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
 from data.transforms import with_transforms
+from data.transforms.perturb import AnyPerturbation, perturbed
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,9 +49,20 @@ class DataConfig(Section):
     splits: str | None = Key(
         None, description="which division into folds, where a dataset offers a choice; null: its own"
     )
+    transforms: list[AnyPerturbation] = Key(
+        [],
+        description='perturbations of every graph, one after the other (data/transforms/perturb.py), as [{"kind":"Frag","k":1}]',
+    )
+    seed: int | None = Key(
+        None, ge=0, description="seed of random perturbations and of splits that are drawn; null: that of the run"
+    )
     limit: int | None = Key(
         None, gt=0, description="use only so many graphs of each part, for a first try; not the paper's row any more"
     )
+
+    def of_run(self, seed):
+        """The same with the seed of a run, where it has none of its own."""
+        return self if self.seed is not None else self.model_copy(update={"seed": seed})
 
 
 class Features(NamedTuple):
@@ -137,6 +149,7 @@ class GraphDataset:
         path = Path(config.store_dir).expanduser() / f"{self.name.replace('/', '_')}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
+        self.store = perturbed(self.store, config.transforms, config.seed or 0, config.workers)
         self.store = with_transforms(self.store, needs, config.workers)
 
     def check_choices(self):

@@ -40,7 +40,7 @@ def read_curves(folders):
             try:
                 lines = path.read_text().splitlines(keepends=True)
                 whole = [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be being written
-                curve = [(line["epoch"], line["train"], line["val"]) for line in whole]
+                curve = [(line["epoch"], line["train"], line["val"]) for line in whole if line["val"]]
                 if curve:
                     metric_of(curve)
             except (OSError, ValueError, LookupError, TypeError) as error:

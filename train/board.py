@@ -19,6 +19,8 @@ class Board:
             self.writer.close()
 
     def show(self, record):
+        if not record["val"]:
+            return
         try:
             if self.writer is None:
                 self.writer = SummaryWriter(self.folder, purge_step=record["epoch"])

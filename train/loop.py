@@ -43,6 +43,7 @@ class Trainer:
         self.scheduler = config.schedule.build(self.optimizer, config.stop, self.measure.better)
         self.shuffling = torch.Generator().manual_seed(seed)
         self.epoch, self.elapsed, self.train_loss = 0, 0.0, math.inf
+        self.val = None  # the last validation
         self.best = None  # key, epoch and weights of the best validation
         self.patience = {"key": None, "epoch": 0}  # of the last improvement that the stop counts from
 
@@ -69,15 +70,21 @@ class Trainer:
         return None
 
     def run_epoch(self, check_signals):
-        """One pass over the training split, then the validation. Returns the line of metrics.jsonl."""
+        """One pass over the training split, then the validation. Returns the line of metrics.jsonl.
+
+        An epoch that is not validated (`select.every`) has a training loss only; the schedule is given the last validation again.
+        """
         start, lr = time.perf_counter(), self.lr
-        train = self._pass("train", check_signals, training=True)
-        val = self._pass("val", check_signals)
-        self._step_schedule(val)
+        validated = self.epoch == 0 or (self.epoch + 1) % self.config.select.every == 0
+        train = self._pass("train", check_signals, training=True, measured=validated)
+        val = self._pass("val", check_signals) if validated else {}
+        self.val = val or self.val
+        self._step_schedule(self.val)
         self.epoch += 1
         self.train_loss = train["loss"]
-        self._remember_best(val)
-        self._count_patience(val)
+        if validated:
+            self._remember_best(val)
+            self._count_patience(val)
         seconds = time.perf_counter() - start
         self.elapsed += seconds
         return {"epoch": self.epoch, "lr": lr, "train": train, "val": val, "seconds": seconds, "elapsed": self.elapsed}
@@ -86,8 +93,8 @@ class Trainer:
         """Loss and metrics of every split, with the weights as they are."""
         return {split: self._pass(split, check_signals) for split in self.fold.parts}
 
-    def _pass(self, split, check_signals, training=False):
-        """Loss and metrics over a whole split; with `training` optimizer steps."""
+    def _pass(self, split, check_signals, training=False, measured=True):
+        """Loss and metrics over a whole split; with `training` optimizer steps; without `measured` the loss alone."""
         self.net.train(training)
         generator = self.shuffling if training else None
         loader = self.fold.loader(split, self.config.batch_size, training, generator, self.config.workers)
@@ -106,10 +113,11 @@ class Trainer:
                 n = self.task.count(y)
                 loss_sum += loss.item() * n
                 n_items += n
-                metric.update(scores, y, g, of)
+                if measured:
+                    metric.update(scores, y, g, of)
         if not n_items:
             raise DataError(f"{self.fold.store.name}, {self.fold.name}: no label of the {split} split is known")
-        return {"loss": loss_sum / n_items, **metric.compute()}
+        return {"loss": loss_sum / n_items, **(metric.compute() if measured else {})}
 
     def _learn(self, loss, i, n_batches):
         """The gradient of batch i, and a step when it is the last of those that share one."""
@@ -141,6 +149,8 @@ class Trainer:
         """Keep the weights of the best validation; `select.ties` says which of equally good epochs."""
         select = self.config.select
         key = [self._key(val, select.of)] + ([val["loss"]] if select.ties == "loss" else [])
+        if select.digits is not None:
+            key[0] = round(key[0], select.digits)
         old = self.best and self.best["key"]
         if old is None or key < old or (select.ties == "latest" and key == old):
             weights = {name: value.detach().clone() for name, value in self.net.state_dict().items()}
@@ -160,6 +170,7 @@ class Trainer:
             "net": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": self.scheduler.state_dict(),
+            "val": self.val,
             "best": self.best,
             "patience": self.patience,
             "shuffling": self.shuffling.get_state(),
@@ -169,6 +180,7 @@ class Trainer:
     def restore(self, state):
         for name in ("epoch", "elapsed", "train_loss", "best", "patience"):
             setattr(self, name, state[name])
+        self.val = state.get("val")
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scheduler.load_state_dict(state["scheduler"])

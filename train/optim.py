@@ -173,3 +173,11 @@ class Select(Section):
     ties: Literal["loss", "first", "latest"] = Field(
         "loss", description="among equally good epochs: the one of the lowest validation loss, the first or the latest"
     )
+    digits: int | None = Field(
+        None, ge=0, description="validations are compared after rounding to so many digits; null: as they are"
+    )
+    every: int = Field(
+        1,
+        gt=0,
+        description="validate after the first epoch and every so many; in between the schedule is given the last validation again",
+    )

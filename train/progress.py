@@ -41,6 +41,8 @@ class Progress:
         return min(1.0, max(shares))
 
     def show(self, record):
+        if not record["val"]:
+            return
         name, digits = self.trainer.measure.name, self.trainer.measure.digits
         text = (
             f"epoch {record['epoch']}, lr {record['lr']:.1e}, loss {record['train']['loss']:.4f} / {record['val']['loss']:.4f}, "

@@ -140,7 +140,7 @@ def train_once(config, dataset, fold, task, seed, device, stops, check_signals):
                 break
             val = trainer.run_epoch(check_signals)["val"]
             for watch in watches:
-                if not watch.over(epoch):
+                if val and not watch.over(epoch):
                     watch.see(trainer, val)
             epoch = trainer.epoch
     best = [{"epoch": watch.epoch, "val": watch.val} for watch in watches]

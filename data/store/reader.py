@@ -94,12 +94,10 @@ class Packed:
         self._arrays = dict(self._folder.arrays)
         self._derived = {}  # folder name -> Folder
         self.fields = self._folder.fields
+        self.header = self._folder.header
+        self.cliques = None  # of a store whose graphs are complete: "edges" or "marked" (`with_cliques`)
 
     # What is in it
-
-    @property
-    def header(self):
-        return self._folder.header
 
     @property
     def name(self):
@@ -107,7 +105,7 @@ class Packed:
 
     @property
     def hash(self):
-        """SHA-256 over name, generator parameters and the arrays; derived arrays do not change it."""
+        """SHA-256 over name, generator parameters and the arrays; further fields that are derived do not change it."""
         return self.header["hash"]
 
     @property
@@ -161,6 +159,8 @@ class Packed:
     def edges(self, i):
         """(src, dst) of graph i, sorted by dst: the order of all edge rows."""
         in_degree = self.rows(IN_DEGREE, i)
+        if self.cliques:
+            return clique_edges(np.array([len(in_degree)]), in_degree.dtype)
         return self.rows(EDGE_SRC, i), np.repeat(np.arange(len(in_degree), dtype=in_degree.dtype), in_degree)
 
     def _array(self, key):
@@ -178,8 +178,13 @@ class Packed:
         graphs = self._graph_numbers(indices)
         levels = ("graph", *(level for level in RAGGED if f"{level}_offsets" in self._arrays))
         rows = {level: self._rows(level, graphs) for level in levels}
+        if self.cliques == "edges":
+            n = rows["node"].counts
+            rows["edge"] = Rows(np.zeros_like(n), n * (n - 1))
         self._check_ids(rows, graphs)
         g, asked = self._structure(rows), {"of": None, "label": None}
+        if self.cliques == "marked":
+            g.ndata["clique"] = torch.ones(g.num_nodes(), dtype=torch.bool)
         frames = {"node": g.ndata, "edge": g.edata}
         for key, field in self.fields.items():
             if field.name in asked:
@@ -221,8 +226,13 @@ class Packed:
         ids = np.dtype(self.header["ids"])
         n_nodes = rows["node"].total
         indptr = np.zeros(n_nodes + 1, ids)
-        np.cumsum(self._values(IN_DEGREE, rows, ids), out=indptr[1:])
-        src = torch.from_numpy(self._values(EDGE_SRC, rows, ids))
+        if self.cliques == "edges":
+            src, dst = clique_edges(rows["node"].counts, ids)
+            in_degree = np.bincount(dst, minlength=n_nodes)
+        else:
+            src, in_degree = self._values(EDGE_SRC, rows, ids), self._values(IN_DEGREE, rows, ids)
+        np.cumsum(in_degree, out=indptr[1:])
+        src = torch.from_numpy(src)
         # edge k of the CSC form has number k; written out, because float32 sums over edges of dgl 1.1.3 fail without
         number = torch.arange(len(src), dtype=src.dtype)
         g = dgl.graph(("csc", (torch.from_numpy(indptr), src, number)), num_nodes=n_nodes)
@@ -262,18 +272,39 @@ class Packed:
         view.fields = {key: self.fields[key] for key in keys}
         return view
 
-    def _with_derived(self, name):
+    def with_derived(self, name):
+        """The store with what the folder STORE/derived/NAME holds: further fields, or others in the place of its own."""
         folder = Folder(self.path / "derived" / name, DERIVED_FORMAT)
         if folder.header["store"] != self.hash:
             raise StoreError(f"{folder.path} was computed from another store: {REMEDY.format(folder.path)}")
         view = self._view()
         view._derived = self._derived | {name: folder}
-        view._arrays = self._arrays | folder.arrays
-        view.fields = self.fields | folder.fields
+        if (replaces := folder.header.get("replaces")) is not None:
+            view._take_the_place(folder, **replaces)
+        view._arrays = view._arrays | folder.arrays
+        view.fields = view.fields | folder.fields
+        return view
+
+    def _take_the_place(self, folder, edges, cliques):
+        """Become the store of `folder` (data/store/replaced.py). Fields of edges go with the edges; the hash is its own."""
+        if edges:
+            self.fields = {key: field for key, field in self.fields.items() if field.level != "edge"}
+            self._arrays = {key: array for key, array in self._arrays.items() if not key.startswith("edge.")}
+            self.cliques = "edges" if cliques else None
+        counts = self.header["counts"] | folder.header.get("counts", {})
+        arrays = {key: entry["sha256"] for key, entry in folder.header["arrays"].items()}
+        own = {"hash": fingerprint([self.hash, folder.header["parameters"], folder.header["replaces"], arrays])}
+        self.header = self.header | {"counts": counts, "name": f"{self.name}+{folder.header['name']}"} | own
+
+    def with_cliques(self, how):
+        """Of a store whose graphs are complete: whether a batch has their edges ("edges") or a node field `clique` ("marked")."""
+        view = self._view()
+        view.cliques = how if self.cliques else None
         return view
 
     def __reduce__(self):
-        return _reopen, (self.path, self.hash, tuple(self._derived), tuple(self.fields))
+        base = self._folder.header["hash"]
+        return _reopen, (self.path, base, tuple(self._derived), tuple(self.fields), self.cliques)
 
     # Derived arrays
 
@@ -309,7 +340,7 @@ class Packed:
         header = {"format": DERIVED_FORMAT, "version": VERSION, "store": self.hash, "name": name}
         header |= {"parameters": parameters, "description": description}
         build_once(target, lambda _: self._write_derived(target, field, header, compute, workers))
-        return self._with_derived(target.name)
+        return self.with_derived(target.name)
 
     def _write_derived(self, target, field, header, compute, workers):
         n_rows = np.ones(len(self), int) if field.level == "graph" else np.diff(self.column(f"{field.level}_offsets"))
@@ -331,13 +362,24 @@ class Packed:
             Folder(header.parent, DERIVED_FORMAT).verify()
 
 
-def _reopen(path, expected_hash, derived, fields):
+def _reopen(path, expected_hash, derived, fields, cliques=None):
     store = Packed(path)
     if store.hash != expected_hash:
         raise StoreError(f"{path} was built anew (hash {store.hash}, was {expected_hash}): open the new one")
     for name in derived:
-        store = store._with_derived(name)
-    return store.with_fields(*fields)
+        store = store.with_derived(name)
+    return store.with_fields(*fields).with_cliques(cliques)
+
+
+def clique_edges(sizes, dtype):
+    """(src, dst) of all pairs of different nodes of graphs of these sizes, one after the other, sorted by dst."""
+    counts = sizes * (sizes - 1)
+    shift = np.repeat(np.cumsum(sizes) - sizes, counts)
+    others = np.repeat(sizes - 1, counts)
+    place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    dst, src = np.divmod(place, others)
+    src += src >= dst
+    return (src + shift).astype(dtype), (dst + shift).astype(dtype)
 
 
 def open_or_build(path, build):

@@ -38,10 +38,18 @@ TRANSFORMS = {
 }
 
 
+CLIQUES = (
+    "cliques"  # needed by a net that has a closed form for complete graphs: their edges are left out of its batches
+)
+
+
 def with_transforms(store, needs, workers=1):
     """The same store with a node field for each needed transform, {name: parameters}, from the cache or computed with a
     progress bar."""
     for name, parameters in (needs or {}).items():
+        if name == CLIQUES:
+            store = store.with_cliques("marked")
+            continue
         transform = TRANSFORMS[name]
         store = store.derive(
             name,

@@ -249,6 +249,7 @@ def test_the_checkpoint_holds_everything(tmp_path, monkeypatch):
         "net",
         "optimizer",
         "scheduler",
+        "val",
         "best",
         "patience",
         "shuffling",

@@ -27,6 +27,7 @@ def no_signals():
 ADAM = {"kind": "adam", "lr": 0.05, "weight_decay": 0.01}
 SGD = {"kind": "sgd", "lr": 0.05, "momentum": 0.9}
 KINDS = {
+    "every": {"schedule": {"kind": "plateau", "patience": 1}, "select": {"every": 3, "ties": "first", "digits": 2}},
     "adam": {"optimizer": ADAM},
     "adamw": {"optimizer": {"kind": "adamw", "lr": 0.05, "weight_decay": 0.1}},
     "sgd": {"optimizer": SGD},
@@ -381,4 +382,50 @@ def test_what_is_reported_is_what_select_says(tmp_path):
         result = fit(*toy(tmp_path, "graph", {"select.epoch": epoch}), run_in(tmp_path / epoch))
         assert result["select"] == epoch and set(result["metrics"]) == {"last", "best_val"}
     assert Select().epoch == "last"
-    assert json.loads(Select().model_dump_json()) == {"epoch": "last", "of": "metric", "ties": "loss"}
+    assert json.loads(Select().model_dump_json()) == {
+        "epoch": "last", "of": "metric", "ties": "loss", "digits": None, "every": 1,
+    }  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Validations
+
+
+def test_some_epochs_are_validated_and_the_schedule_counts_all(tmp_path, monkeypatch):
+    """Epochs 1, 4 and 8; patience 2 with validations that never get better: the rate falls after epochs 4 and 7."""
+    changes = {
+        "stop.epochs": 8,
+        "stop.min_lr": None,
+        "select": {"every": 4},
+        "schedule": {"kind": "plateau", "patience": 2},
+    }
+    trainer = Trainer(*toy(tmp_path, "graph", changes), 7, CPU)
+    monkeypatch.setattr(
+        trainer, "_pass", lambda split, check, training=False, measured=True: {"loss": 1.0, "accuracy": 50.0}
+    )
+    records = [trainer.run_epoch(no_signals) for _ in range(8)]
+    assert [record["epoch"] for record in records if record["val"]] == [1, 4, 8]
+    assert [record["lr"] for record in records] == [0.01] * 4 + [0.005] * 3 + [0.0025]
+
+
+def test_an_epoch_without_validation_has_its_loss_alone(tmp_path):
+    run = run_in(tmp_path)
+    every = {"stop.epochs": 5, "select": {"every": 2}}
+    result = fit(*toy(tmp_path, "graph", every), run)
+    lines = epochs_of(run)
+    assert [bool(line["val"]) for line in lines] == [True, True, False, True, False]
+    assert all(set(line["train"]) == ({"loss", "accuracy"} if line["val"] else {"loss"}) for line in lines)
+    assert result["best_val_epoch"] in (1, 2, 4) and result["epochs"] == 5
+
+
+def test_validations_are_compared_after_rounding(tmp_path):
+    """Of 0.123451 and 0.123454 the first is kept, of 0.12347 the later one."""
+    for digits, values, best in (
+        (5, (0.123451, 0.123454), 1),
+        (5, (0.123451, 0.12347), 2),
+        (None, (0.123451, 0.123454), 2),
+    ):
+        trainer = Trainer(*toy(tmp_path, "graph", {"select": {"ties": "first", "digits": digits}}), 7, CPU)
+        for trainer.epoch, value in enumerate(values, start=1):
+            trainer._remember_best({"loss": 1.0, "accuracy": value})
+        assert trainer.best["epoch"] == best
