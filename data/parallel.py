@@ -1,5 +1,6 @@
 """Computes one function of many graphs on all cores: building datasets and positional encodings."""
 
+import itertools
 import multiprocessing
 import os
 import threading
@@ -25,18 +26,21 @@ PATIENCE = 3.0  # seconds of work before other processes are started
 _work = None  # in a worker: the function it computes
 
 
-def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None):
+def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None, total=None):
     """Yields function(item) of each item, in order, with a progress bar (none if there is no description).
 
     The function must be picklable: of a module, or a functools.partial of one. Results wait for their turn in bounded number,
-    so memory stays flat. Starting workers takes seconds, so this process computes alone at first; a small task is done by then.
+    so memory stays flat; with `total`, about their number, items are taken from an iterator when they are needed. Starting
+    workers takes seconds, so this process computes alone at first; a small task is done by then.
     """
-    items, begin, libraries = list(items), time.monotonic(), ThreadpoolController()
-    workers = min(workers or len(all_cores() or ()) or os.cpu_count(), -(-len(items) // chunk))
-    with tqdm(total=len(items), desc=description, unit=unit, disable=True if description is None else None) as bar:
+    items, begin, libraries = items if total else list(items), time.monotonic(), ThreadpoolController()
+    total = total or len(items)
+    workers = min(workers or len(all_cores() or ()) or os.cpu_count(), -(-total // chunk))
+    with tqdm(total=total, desc=description, unit=unit, disable=True if description is None else None) as bar:
+        items = iter(items)
         for i, item in enumerate(items):
-            if workers > 1 and time.monotonic() - begin > PATIENCE and len(items) - i > chunk:
-                for result in _in_processes(function, items[i:], chunk, workers):
+            if workers > 1 and time.monotonic() - begin > PATIENCE and total - i > chunk:
+                for result in _in_processes(function, itertools.chain([item], items), chunk, workers):
                     yield result
                     bar.update()
                 return
@@ -47,7 +51,7 @@ def parallel_map(function, items, description, unit=" graphs", chunk=16, workers
 
 
 def _in_processes(function, items, chunk, workers):
-    chunks = (items[start : start + chunk] for start in range(0, len(items), chunk))
+    chunks = iter(lambda: list(itertools.islice(items, chunk)), [])
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
     begin = (function, all_cores())
     with _environment(WORKER_ENVIRONMENT), ProcessPoolExecutor(workers, context, _begin, begin) as pool:

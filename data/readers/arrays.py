@@ -18,6 +18,7 @@ class DType(Buildable):
     """The type of an array: its name here, its byte order in its state."""
 
     __slots__ = ("name", "order")
+    is_small = True
 
     def __init__(self, name):
         self.name, self.order = name, "="

@@ -7,6 +7,7 @@ than DEPTH, no larger than a limit if everything that is shared is counted as of
 """
 
 import codecs
+import contextlib
 import struct
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ class Buildable:
     """What BUILD may change: it is made by REDUCE or NEWOBJ without its content."""
 
     __slots__ = ()
+    is_small = False  # it may stay in the memo of a list that is read item by item
 
     def build(self, machine, state):
         """What stands in its place from now on."""
@@ -77,26 +79,45 @@ class Machine:
 
     def __init__(self, file, names, limit, persistent=None):
         self.file, self.names, self.left, self.persistent = file, names, limit, persistent
-        self.stack, self.outer, self.memo = [], [], {}
+        self.stack, self.outer, self.memo, self.forgotten = [], [], {}, 0
 
     def run(self):
         """What is on the stack at the end of the pickle, as it is: see `plain`."""
-        try:
+        with faults():
             while (code := self.file.read(1)) != b".":
-                operation = OPCODES.get(code)
-                if operation is None:
-                    raise UnpickleError(f"opcode {code!r} is not one of plain data" if code else "it is cut off")
-                self.charge(OBJECT)
-                operation(self)
+                self.step(code)
             return self.stack.pop()
-        except IndexError as error:
-            raise UnpickleError("it takes more from the stack than there is") from error
-        except (OverflowError, MemoryError) as error:
-            raise UnpickleError(f"it makes a value that is too large ({type(error).__name__})") from error
-        except UnpickleError:
-            raise
-        except ValueError as error:  # of a number or a text
-            raise UnpickleError(f"it is damaged ({shown(str(error))})") from error
+
+    def items(self):
+        """The items of the list that the pickle makes, one after the other, as they are; the list itself is never all there.
+
+        `limit` holds for what is kept at once. An item that refers to an earlier one is an error.
+        """
+        limit = self.left
+        with faults():
+            while (code := self.file.read(1)) != b".":
+                self.step(code)
+                if code in (b"a", b"e") and not self.outer and len(self.stack) == 1:
+                    found = self.stack[0]
+                    yield from found.copy()
+                    found.clear()
+                    self.forget()
+                    self.left = limit - OBJECT * len(self.memo)
+            if type(self.stack.pop()) is not list:
+                raise UnpickleError("it is no list")
+
+    def step(self, code):
+        operation = OPCODES.get(code)
+        if operation is None:
+            raise UnpickleError(f"opcode {code!r} is not one of plain data" if code else "it is cut off")
+        self.charge(OBJECT)
+        operation(self)
+
+    def forget(self):
+        """Drop from the memo what is not small: names, array types and short texts stay, to which later items refer."""
+        kept = {index: value for index, value in self.memo.items() if is_small(value)}
+        self.forgotten += len(self.memo) - len(kept)
+        self.memo = kept
 
     def charge(self, n_bytes):
         """Count what is about to be made."""
@@ -131,6 +152,28 @@ class Machine:
                 f"it holds {shown(name)}, which is neither a number, a text, an array nor a tensor of numbers"
             )
         self.stack.append(Mark(name))
+
+
+def is_small(value):
+    """Whether a value stays in the memo of a list that is read item by item."""
+    if isinstance(value, Buildable):
+        return value.is_small
+    return type(value) is Mark or (type(value) in TEXTS and len(value) <= SHOWN)
+
+
+@contextlib.contextmanager
+def faults():
+    """Makes what goes wrong in a damaged pickle an UnpickleError."""
+    try:
+        yield
+    except IndexError as error:
+        raise UnpickleError("it takes more from the stack than there is") from error
+    except (OverflowError, MemoryError) as error:
+        raise UnpickleError(f"it makes a value that is too large ({type(error).__name__})") from error
+    except UnpickleError:
+        raise
+    except ValueError as error:  # of a number or a text
+        raise UnpickleError(f"it is damaged ({shown(str(error))})") from error
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -316,7 +359,7 @@ def index_line(machine):
 
 
 def next_index(machine):
-    return len(machine.memo)
+    return len(machine.memo) + machine.forgotten
 
 
 def name_lines(machine):

@@ -83,27 +83,41 @@ def _checked(graphs, where, node_dim, label, edge_dim, with_pos):
         at = f"{where}, graph {i}"
         if not isinstance(graph, dict):
             raise DataError(f"{at}: {type(graph).__name__}: expected a dictionary of tensors: {REMEDY}")
-        x = _numbers(graph, "x", at)
-        ends = _integers(graph, "edge_index", at)
-        if x.ndim != 2 or x.shape[1] != node_dim or not len(x):
-            raise DataError(f"{at}, x: shape {x.shape}: expected (nodes, {node_dim}): {REMEDY}")
-        if ends.ndim != 2 or len(ends) != 2:
-            raise DataError(f"{at}, edge_index: shape {ends.shape}: expected (2, edges): {REMEDY}")
-        if ends.size and (ends.min() < 0 or ends.max() >= len(x)):
-            bad = ends[(ends < 0) | (ends >= len(x))][0]
-            raise DataError(f"{at}, edge_index: node {bad}: expected 0 to {len(x) - 1}: {REMEDY}")
-        checked = {"x": x, "edge_index": ends}
-        n_labels = {"graph": 1, "node": len(x), "edge": ends.shape[1]}[label]
-        y = _rows(_integers(graph, "y", at), n_labels, 1, at, "y")[:, 0]
+        checked = checked_graph(graph, at, node_dim, edge_dim)
+        n_nodes, n_edges = len(checked["x"]), checked["edge_index"].shape[1]
+        n_labels = {"graph": 1, "node": n_nodes, "edge": n_edges}[label]
+        y = checked_rows(checked_integers(graph, "y", at), n_labels, 1, at, "y")[:, 0]
         checked["y"] = y[0] if label == "graph" else y
-        if edge_dim:
-            checked["edge_attr"] = _rows(_numbers(graph, "edge_attr", at), ends.shape[1], edge_dim, at, "edge_attr")
         if with_pos:
-            checked["pos"] = _rows(_numbers(graph, "pos", at), len(x), 2, at, "pos")
+            checked["pos"] = checked_rows(checked_numbers(graph, "pos", at), n_nodes, 2, at, "pos")
         yield checked
 
 
-def _numbers(graph, key, at):
+def checked_graph(graph, at, node_dim, edge_dim=0):
+    """{"x", "edge_index", "edge_attr"} of a dictionary of arrays that is not trusted; `at` names it in errors."""
+    x = checked_numbers(graph, "x", at)
+    if x.ndim != 2 or x.shape[1] != node_dim or not len(x):
+        raise DataError(f"{at}, x: shape {x.shape}: expected (nodes, {node_dim}): {REMEDY}")
+    ends = checked_nodes(graph, "edge_index", at, len(x))
+    checked = {"x": x, "edge_index": ends}
+    if edge_dim:
+        values = checked_numbers(graph, "edge_attr", at)
+        checked["edge_attr"] = checked_rows(values, ends.shape[1], edge_dim, at, "edge_attr")
+    return checked
+
+
+def checked_nodes(graph, key, at, n_nodes):
+    """(2, m) pairs of nodes of a graph of n_nodes nodes."""
+    ends = checked_integers(graph, key, at)
+    if ends.ndim != 2 or len(ends) != 2:
+        raise DataError(f"{at}, {key}: shape {ends.shape}: expected (2, edges): {REMEDY}")
+    if ends.size and (ends.min() < 0 or ends.max() >= n_nodes):
+        bad = ends[(ends < 0) | (ends >= n_nodes)][0]
+        raise DataError(f"{at}, {key}: node {bad}: expected 0 to {n_nodes - 1}: {REMEDY}")
+    return ends
+
+
+def checked_numbers(graph, key, at):
     """The tensor of that key as an array of finite numbers."""
     if not isinstance(graph.get(key), np.ndarray):
         found = type(graph[key]).__name__ if key in graph else f"only {', '.join(map(str, graph)) or 'nothing'}"
@@ -116,15 +130,15 @@ def _numbers(graph, key, at):
     return values
 
 
-def _integers(graph, key, at):
-    values = _numbers(graph, key, at)
+def checked_integers(graph, key, at):
+    values = checked_numbers(graph, key, at)
     whole = values.astype(np.int64)
     if (whole != values).any():
         raise DataError(f"{at}, {key}: {values[whole != values][0]}: expected integers: {REMEDY}")
     return whole
 
 
-def _rows(values, n_rows, dim, at, key):
+def checked_rows(values, n_rows, dim, at, key):
     """One row per item: a flat array of one number per item becomes a column."""
     if dim == 1 and values.ndim <= 1:
         values = values.reshape(-1, 1)

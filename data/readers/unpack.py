@@ -6,6 +6,7 @@ wrong with a file is a DataError that names it.
 """
 
 import contextlib
+import csv
 import errno
 import gzip
 import io
@@ -29,7 +30,7 @@ TAR_BLOCK = 512  # bytes of a header in a tar file; contents are filled up to a 
 HEADER = 10_000  # bytes of the header of an npy file
 DAMAGE = (  # what a damaged file makes the unpacking modules raise
     ValueError, TypeError, LookupError, OverflowError, MemoryError, EOFError, OSError, RuntimeError,
-    struct.error, zlib.error, zipfile.BadZipFile,
+    struct.error, zlib.error, zipfile.BadZipFile, csv.Error,
 )  # fmt: skip
 
 
@@ -91,10 +92,10 @@ def open_file(path, limit=LIMIT):
 
 
 class ShortLines(io.RawIOBase):
-    """The bytes of another stream, as long as its lines are no longer than about LINE."""
+    """The bytes of another stream, as long as its lines are no longer than about `longest` bytes."""
 
-    def __init__(self, stream, where):
-        self.stream, self.where, self.length = stream, where, 0
+    def __init__(self, stream, where, longest):
+        self.stream, self.where, self.longest, self.length = stream, where, longest, 0
 
     def readable(self):
         return True
@@ -103,14 +104,32 @@ class ShortLines(io.RawIOBase):
         n = self.stream.readinto(buffer)
         end = bytes(buffer[:n]).rfind(b"\n")
         self.length = self.length + n if end < 0 else n - end - 1
-        if self.length > LINE:
-            raise DataError(f"{self.where}: a line of more than {LINE} bytes, expected shorter ones: {REMEDY}")
+        if self.length > self.longest:
+            raise DataError(f"{self.where}: a line of more than {self.longest} bytes, expected shorter ones: {REMEDY}")
         return n
 
 
-def lines(stream, where):
+def lines(stream, where, longest=LINE):
     """The lines of a stream as texts, one after the other. (Text that is not UTF-8 is a ValueError.)"""
-    return io.TextIOWrapper(io.BufferedReader(ShortLines(stream, where), PIECE), encoding="utf-8")
+    return io.TextIOWrapper(io.BufferedReader(ShortLines(stream, where, longest), PIECE), encoding="utf-8")
+
+
+def read_columns(stream, where, names, longest=LINE, delimiter=","):
+    """Tuples of the texts in these columns of a csv table with a heading, line by line."""
+    csv.field_size_limit(longest)
+    with damage(where):
+        table = csv.reader(lines(stream, where, longest), delimiter=delimiter, strict=True)
+        heading = next(table, [])
+        missing = [name for name in names if name not in heading]
+        if missing:
+            raise DataError(f"{where}: no column {missing[0]!r} among {', '.join(heading)[:200]}: it is another table")
+        places = [heading.index(name) for name in names]
+        for row in table:
+            if len(row) != len(heading):
+                raise DataError(
+                    f"{where}, line {table.line_num}: {len(row)} columns, expected {len(heading)}: {REMEDY}"
+                )
+            yield tuple(row[place] for place in places)
 
 
 def read_table(stream, where, dtype):

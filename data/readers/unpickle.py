@@ -70,6 +70,12 @@ def load_pickle(file, limit=LIMIT):
     return plain(Machine(file, NAMES, limit).run(), limit)
 
 
+def stream_pickle(file, limit=LIMIT):
+    """The items of an open pickle that is a list, one after the other; `limit` is for about a thousand of them."""
+    for item in Machine(file, NAMES, limit).items():
+        yield plain(item, limit)
+
+
 def load_torch(file, where, limit=LIMIT):
     """The content of an open file of torch.save, which can be searched; errors as above."""
     begin = file.read(4)

@@ -19,7 +19,7 @@ from scipy import sparse
 from data.errors import DataError
 from data.readers.pickle_machine import OPCODES, Object
 from data.readers.unpack import open_file
-from data.readers.unpickle import UnpickleError, load_pickle, load_torch
+from data.readers.unpickle import UnpickleError, load_pickle, load_torch, stream_pickle
 from tests.data.readers import attacks
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -275,3 +275,41 @@ def test_the_limit_counts_what_is_made():
     assert loads(lists, limit=300_000) == []
     with pytest.raises(UnpickleError, match="more data than its limit allows"):
         loads(lists, limit=200_000)
+
+
+# A list item by item
+
+
+def graph_like(i):
+    """As LRGB's graphs are pickled: tensors of half precision and whole numbers, and a numpy array."""
+    ends = torch.randint(50, (2, 200), generator=torch.Generator().manual_seed(i))
+    return torch.full((50, 14), i, dtype=torch.float16), torch.ones(200, 2), ends, np.arange(50, dtype=np.int32) + i
+
+
+@pytest.mark.parametrize("protocol", (2, 4))
+def test_a_long_list_item_by_item(protocol):
+    """More than the thousand items that pickle writes at once; names and types of the first are used by all."""
+    items = [graph_like(i) for i in range(1100)]
+    content = pickle.dumps(items, protocol)
+    read = list(stream_pickle(io.BytesIO(content)))
+    assert len(read) == 1100 and all(same(read[i], items[i]) for i in (0, 999, 1000, 1099))
+
+
+def test_a_list_item_by_item_is_never_all_in_memory():
+    content = pickle.dumps([np.full(10_000, i) for i in range(3000)])  # 240 MB
+    seen = sum(int(item[0]) for item in stream_pickle(io.BytesIO(content), limit=100 << 20))
+    assert seen == sum(range(3000))
+    with pytest.raises(UnpickleError, match="more data than its limit allows"):
+        list(stream_pickle(io.BytesIO(content), limit=50 << 20))
+
+
+def test_lists_item_by_item_that_are_none():
+    assert list(stream_pickle(io.BytesIO(pickle.dumps([])))) == []
+    assert list(stream_pickle(io.BytesIO(pickle.dumps([[1], [2, [3]]])))) == [[1], [2, [3]]]
+    with pytest.raises(UnpickleError, match="it is no list"):
+        list(stream_pickle(io.BytesIO(pickle.dumps({"a": 1}))))
+    with pytest.raises(UnpickleError, match="it is cut off"):
+        list(stream_pickle(io.BytesIO(pickle.dumps([1, 2, 3])[:-2])))
+    shared = [0] * 100
+    with pytest.raises(UnpickleError, match="is not in the memo"):
+        list(stream_pickle(io.BytesIO(pickle.dumps([shared, *range(1000), shared]))))
