@@ -31,7 +31,7 @@ def paper_name(dataset):
     """ZINC for ZINC-redrawn: the dataset of the paper that it is to be compared with."""
     if isinstance(dataset, TUDataset):  # the collection has a COLLAB and a CSL too, which are others
         return dataset.table_name if dataset.table_name in TABLE_5 else "none"
-    return dataset.name.split("-")[0]
+    return getattr(dataset, "paper_name", dataset.name.split("-")[0])
 
 
 def statistics(dataset):
@@ -134,7 +134,8 @@ def draw(dataset, path, n=6):
         axes.set_axis_off()
         sizes = f"{len(dataset.store.rows('node.in_degree', i))} nodes, {len(dataset.store.rows('edge.src', i))} edges"
         label = dataset.store.fields.get("graph.label")
-        value = f", label {dataset.store.rows('graph.label', i):.3g}" if label is not None else ""
+        single = label is not None and not label.shape
+        value = f", label {dataset.store.rows('graph.label', i):.3g}" if single else ""
         axes.set_title(f"{dataset.name} {i}: {sizes}{value}", fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=120)

@@ -2,6 +2,8 @@
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import shortest_path
 
 
 def draw_graph(dataset, axes, i):
@@ -50,6 +52,46 @@ def draw_molecule(dataset, axes, i):
     nx.draw_networkx_edges(g, place, ax=axes, width=[1.5 * bonds[edge] for edge in g.edges])
     colours = {"node_color": [atoms[v] for v in g], "cmap": "tab20", "vmin": 0, "vmax": 19}
     nx.draw_networkx_nodes(g, place, ax=axes, node_size=60, **colours)
+
+
+def draw_large_molecule(dataset, axes, i):
+    """Atoms (coloured by element) and bonds of a molecule of some hundred atoms, laid out by the lengths of its paths."""
+    (src, dst), atoms = dataset.store.edges(i), dataset.store.rows("node.feat", i)[:, 0]
+    place = path_layout(len(atoms), src, dst)
+    axes.plot(*place[np.stack([src, dst])].transpose(2, 0, 1), color="0.6", linewidth=0.8, zorder=1)
+    axes.scatter(*place.T, c=[ELEMENTS.get(int(a), "tab:purple") for a in atoms], s=10, linewidths=0, zorder=2)
+    axes.set_aspect("equal")
+
+
+def draw_contacts(dataset, axes, i):
+    """A molecule, and dashed in red the pairs of atoms that are near in space."""
+    draw_large_molecule(dataset, axes, i)
+    src, dst = dataset.store.edges(i)
+    place = path_layout(len(dataset.store.rows("node.in_degree", i)), src, dst)
+    pairs = dataset.store.rows("pair.of", i)
+    axes.plot(*place[pairs.T].transpose(2, 0, 1), color="tab:red", linestyle="--", linewidth=0.7, zorder=0)
+
+
+ELEMENTS = {0: "lightgrey", 5: "black", 6: "tab:blue", 7: "tab:red", 15: "gold"}  # H, C, N, O, S; by atomic number - 1
+
+
+def path_layout(n_nodes, src, dst):
+    """(n, 2) places whose distances come near to the lengths of the shortest paths: majorisation from a spectral start."""
+    length = shortest_path(csr_matrix((np.ones(len(src)), (src, dst)), shape=(n_nodes, n_nodes)), unweighted=True)
+    length[~np.isfinite(length)] = length[np.isfinite(length)].max() + 1
+    weight = 1 / np.maximum(length, 1) ** 2
+    np.fill_diagonal(weight, 0)
+    centred = -0.5 * length**2
+    centred -= centred.mean(0) + centred.mean(1, keepdims=True) - centred.mean()
+    values, vectors = np.linalg.eigh(centred)
+    place = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
+    place += np.random.default_rng(0).normal(0, 0.1, place.shape)  # leaves of one atom start at one point
+    inverse = np.linalg.pinv(np.diag(weight.sum(1)) - weight)
+    for _ in range(100):
+        distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(-1))
+        ratio = weight * length / np.maximum(distance, 1e-6)
+        place = inverse @ ((ratio.sum(1, keepdims=True)) * place - ratio @ place)
+    return place
 
 
 def draw_communities(dataset, axes, i):

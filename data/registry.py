@@ -7,6 +7,7 @@ from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL, PublishedCSL
 from data.errors import DataError
+from data.LRGB import DATASETS as LRGB_DATASETS
 from data.LRGB_declared import DECLARED as LRGB_DECLARED
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
@@ -44,6 +45,7 @@ DATASETS = (
         )
     }
     | TSP_DATASETS
+    | LRGB_DATASETS
     | {name: partial(TUDataset, name) for name in TU_NAMES}
 )
 NAMES = ", ".join(DATASETS)
