@@ -7,7 +7,8 @@ Three settings, each measured (benchmarks/process_settings.py), none of which ch
   heap from using a freed block again, and a GatedGCN layer on 128 PATTERN graphs, forward and backward, took twice as long;
 - OpenMP threads stay on their cores, so that two threads never share one. Only on a machine that is idle when the run starts: a
   bound thread that has to share its core with another program is far slower than a free one. Left alone with one thread
-  (several runs side by side, OMP_NUM_THREADS=1) and when OMP_PROC_BIND is set already;
+  (several runs side by side, OMP_NUM_THREADS=1), in the processes of torchrun, which would all choose the same cores, and when
+  OMP_PROC_BIND is set already;
 - dgl is told its backend, so that it neither asks nor writes a file into the home folder.
 
 `GNN_PROCESS_SETTINGS=off` switches the first two off. They do nothing on systems other than Linux with glibc.
@@ -59,6 +60,7 @@ if enabled not in ("on", "off"):
     raise SystemExit(f"GNN_PROCESS_SETTINGS={enabled!r}: expected on or off")
 active = enabled == "on" and sys.platform == "linux" and "torch" not in sys.modules
 if active:
-    if os.environ.get("OMP_NUM_THREADS") != "1" and machine_is_idle():
+    alone = os.environ.get("OMP_NUM_THREADS") != "1" and "WORLD_SIZE" not in os.environ
+    if alone and machine_is_idle():
         os.environ.setdefault("OMP_PROC_BIND", "true")
     active = keep_pages()

@@ -1,6 +1,7 @@
 """Folds: one division of a dataset into training, validation and test, and the batches of each part.
 
-A batch is (g, of, y): the graph, what is asked of it, and the labels (data/store, Batch).
+A batch is (g, of, y): the graph, what is asked of it, and the labels (data/store, Batch). `share` (k, n) asks a loader for
+the k-th of n parts of each batch, where that has several graphs.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from data.errors import WrongValue
+from data.errors import DataError, WrongValue
 from data.loader import Loader
 from data.store import Batch, Packed
 
@@ -24,10 +25,10 @@ class GraphFold(NamedTuple):
     store: Packed
     parts: dict
 
-    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         if len(self.parts[part]) == 0:
             raise WrongValue(f"{self.store.name}, {self.name}: the {part} part is empty")
-        return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers)
+        return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers, share)
 
 
 @dataclass
@@ -43,12 +44,18 @@ class NodeFold:
         """The graph with all labels, the same object in every pass."""
         return self.store.batch([0])
 
-    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         """The one batch of a part: the graph, the part's nodes and their labels. All nodes at once, whatever `batch_size`."""
         if len(self.parts[part]) == 0:
             raise WrongValue(f"{self.store.name}, {self.name}: the {part} part is empty")
+        refuse_share(self, share)
         nodes = torch.from_numpy(self.parts[part])
         return [Batch(self.batch.g, nodes, self.batch.y[nodes])]
+
+
+def refuse_share(fold, share):
+    if share != (0, 1):
+        raise DataError(f"{fold.store.name} is one graph, which processes cannot share: start one, without torchrun")
 
 
 # Pairs of nodes in batches
@@ -120,8 +127,9 @@ class LinkFold:
         """The message graph, the same object in every batch: all of it is passed through the net each time."""
         return self.store.graph(0)
 
-    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         """With `shuffle` the batches of training, otherwise those that evaluate a part. `workers` is ignored: the graph is one."""
+        refuse_share(self, share)
         positive = pairs_tensor(self.parts[part])
         if shuffle:
             return TrainingPairs(self.g, positive, batch_size, generator)
@@ -140,10 +148,12 @@ class PairFold:
     store: Packed
     parts: dict
 
-    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0):
+    def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         """With `shuffle` the batches of training, otherwise those that evaluate a part."""
-        graphs = GraphFold(self.name, self.store, self.parts).loader(part, batch_size, shuffle, generator, workers)
-        return PairBatches(graphs, generator if shuffle else None)
+        graphs = GraphFold(self.name, self.store, self.parts).loader(
+            part, batch_size, shuffle, generator, workers, share
+        )
+        return PairBatches(graphs, generator if shuffle else None, share[0])
 
 
 @dataclass
@@ -151,18 +161,23 @@ class PairBatches:
     """Batches (g, of, y). In training, `of` has the true pairs (label 1) and for each of them two others with the same head (label
     0), drawn anew in each pass. In evaluation it has all ordered pairs of each graph, a node with itself too: those that are
     neither true nor drawn have the label NaN and are ranked only. There the draws are the same in every pass, whatever the
-    batches, so that losses can be compared."""
+    batches, so that losses can be compared. Of several processes that share the batches each draws on its own (`stream`)."""
 
     graphs: Loader
     generator: torch.Generator | None
+    stream: int = 0
 
     def __len__(self):
         return len(self.graphs)
 
     def __iter__(self):
         seed = 0 if self.generator is None else int(torch.randint(2**62, (), generator=self.generator))
-        random = np.random.default_rng(seed)
-        for g, true, _ in self.graphs:
+        random = np.random.default_rng([seed, self.stream] if self.stream else seed)
+        for batch in self.graphs:
+            if batch is None:
+                yield None
+                continue
+            g, true, _ = batch
             sizes = g.batch_num_nodes().numpy().astype(np.int64)
             false = false_pairs(true.numpy(), sizes, random)
             if self.generator is None:

@@ -20,11 +20,12 @@ class Loader:
     With `shuffle` the order of every pass is drawn from `generator`, whose state is all that must be saved to go on later.
     With `workers` processes cut the batches; the store is memory-mapped, so each costs no copy of the data, and the order
     and content of the batches stay the same.
+    `share` (k, n): of each batch the k-th of n parts, in the order of the batch and as equal as can be; None for an empty one.
     """
 
-    def __init__(self, store, indices, batch_size, shuffle=False, generator=None, workers=0):
+    def __init__(self, store, indices, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         self.store, self.indices, self.batch_size = store, np.asarray(indices, dtype=np.int64), batch_size
-        self.shuffle, self.generator, self.workers = shuffle, generator, workers
+        self.shuffle, self.generator, self.workers, self.share = shuffle, generator, workers, share
 
     def __len__(self):
         return -(-len(self.indices) // self.batch_size)
@@ -34,14 +35,18 @@ class Loader:
         if self.shuffle:
             order = order[torch.randperm(len(order), generator=self.generator).numpy()]
         batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        k, n = self.share
+        if n > 1:
+            batches = [np.array_split(batch, n)[k] for batch in batches]
+        batches = _Batches(self.store, batches)
         if self.workers == 0:
-            return map(self.store.batch, batches)
+            return map(batches.__getitem__, range(len(batches)))
         with warnings.catch_warnings():
             warnings.filterwarnings(
                 "ignore", message="This DataLoader will create"
             )  # it counts the bound thread's core only
             loader = torch.utils.data.DataLoader(
-                _Batches(self.store, batches),
+                batches,
                 batch_size=None,
                 num_workers=self.workers,
                 worker_init_fn=_use_all_cores,
@@ -61,4 +66,4 @@ class _Batches(torch.utils.data.Dataset):
         return len(self.batches)
 
     def __getitem__(self, i):
-        return self.store.batch(self.batches[i])
+        return self.store.batch(self.batches[i]) if len(self.batches[i]) else None

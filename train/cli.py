@@ -19,6 +19,7 @@ from runs.identity import identity, kind_of
 from runs.naming import changed_keys, run_name
 from runs.table_files import find_row, find_table, table_files, with_changes
 from train.config import Config
+from train.distributed import number_of_processes
 
 # what other programs call a key: its last word here
 OTHER_WORDS = {
@@ -53,6 +54,8 @@ def parse_config(
     overrides = parse_overrides(words, keys, parser, partial(who_has, schema, content))
     if first_try and not chosen.config:
         overrides.setdefault("dataset", first_try)
+    if "train.processes" in keys and number_of_processes() > 1:  # torchrun says how many; the key follows it
+        overrides.setdefault("train.processes", number_of_processes())
     if overrides.get("net.model", None) not in (None, content.get("net", {}).get("model")):
         raise ConfigError(f"net.model={overrides['net.model']!r}: {row} is a row of another. Choose a row with --model")
     check_seeds(overrides)
@@ -60,9 +63,22 @@ def parse_config(
     config = validate(with_changes(content, overrides), f"{row} with the command line", schema)
     if not known_dataset(config.dataset, datasets, prefix):
         raise ConfigError(f"{row}: dataset={config.dataset!r}: main_{main}.py knows {names_of(datasets, prefix)}")
+    check_processes(main, config)
     changed = changed_keys(identity(content), identity(config.model_dump()))
     config._name = run_name(str(row), changed)
     return config
+
+
+def check_processes(main, config):
+    """As many processes as train together must have been started."""
+    started, wanted = number_of_processes(), getattr(getattr(config, "train", None), "processes", 1)
+    if hasattr(config, "grid") or wanted == 1 < started:
+        wanted = 1
+    if wanted != started:
+        how = f"by torchrun --nproc_per_node={wanted}" if wanted > 1 else "without torchrun"
+        raise ConfigError(
+            f"main_{main}.py: {started} processes were started, this training has {wanted}: start it {how}"
+        )
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -34,6 +34,12 @@ class TrainConfig(Optimisation):
     """The training of a net on the folds of a dataset."""
 
     select: Select = Select()
+    processes: int = Field(
+        1,
+        gt=0,
+        description="processes that train the net together, each with its part of every batch; torchrun starts them and says how "
+        "many. Batch norm depends on it",
+    )
     workers: int = Field(
         0, ge=0, description="processes that cut batches; 0: the training process itself", json_schema_extra=NO_IDENTITY
     )
@@ -109,3 +115,11 @@ class Config(SeededConfig):
     def runs(self, folds):
         """The runs of all seeds on these folds."""
         return [one.run(fold) for one in self.each_seed() for fold in folds]
+
+    @model_validator(mode="after")
+    def _a_graph_for_each_process(self):
+        if self.train.batch_size < self.train.processes:
+            raise ValueError(
+                f"train.batch_size={self.train.batch_size} with {self.train.processes} processes: expected a graph each"
+            )
+        return self

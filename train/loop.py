@@ -1,14 +1,14 @@
 """The training of a net on one fold: epochs until the stop, validation after each, an evaluation of all splits at the end.
 
-`fit` runs it inside a run folder, so that it can be killed at any moment and go on where it was.
+`fit` runs it inside a run folder, so that it can be killed at any moment and go on where it was. Several processes that train
+one net (train/distributed.py) run the same code; `processes` is what they ask each other.
 """
 
 import math
-import shlex
 import signal
 import sys
 import time
-from pathlib import Path
+from typing import Any, NamedTuple
 
 import dgl
 import torch
@@ -21,6 +21,7 @@ from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
 from train.board import Board
 from train.checkpoint import load_state, save_state
+from train.distributed import Alone, join
 from train.progress import Progress
 from train.random_state import get_random_state, make_deterministic, seed_all, set_random_state
 
@@ -31,11 +32,22 @@ class Diverged(FloatingPointError):
     """The loss became NaN or infinite."""
 
 
+class Part(NamedTuple):
+    """What a net makes of a batch, or of a process's part of one."""
+
+    g: Any
+    of: Any
+    y: torch.Tensor
+    scores: torch.Tensor
+    penalty: torch.Tensor | float
+
+
 class Trainer:
     """A net, its optimizer and its data: one epoch at a time, with a state that can be saved and restored to the bit."""
 
-    def __init__(self, net, fold, task, config, seed, device):
+    def __init__(self, net, fold, task, config, seed, device, processes=None):
         self.net, self.fold, self.task, self.config, self.device = net.to(device), fold, task, config, device
+        self.processes, self.seed = processes or Alone(device), seed
         parameters = list(net.parameters())
         self.learns = bool(parameters)  # a heuristic has nothing to learn
         self.measure = task.metric().measures[0]
@@ -75,8 +87,10 @@ class Trainer:
         An epoch that is not validated (`select.every`) has a training loss only; the schedule is given the last validation again.
         """
         start, lr = time.perf_counter(), self.lr
+        self.processes.seed_pass(self.seed, self.epoch)
         validated = self.epoch == 0 or (self.epoch + 1) % self.config.select.every == 0
         train = self._pass("train", check_signals, training=True, measured=validated)
+        self.processes.join_statistics(self.net)
         val = self._pass("val", check_signals) if validated else {}
         self.val = val or self.val
         self._step_schedule(self.val)
@@ -85,39 +99,44 @@ class Trainer:
         if validated:
             self._remember_best(val)
             self._count_patience(val)
-        seconds = time.perf_counter() - start
+        seconds = self.processes.from_first(time.perf_counter() - start)
         self.elapsed += seconds
         return {"epoch": self.epoch, "lr": lr, "train": train, "val": val, "seconds": seconds, "elapsed": self.elapsed}
 
     def evaluate(self, check_signals):
         """Loss and metrics of every split, with the weights as they are."""
+        self.processes.seed_pass(self.seed, self.epoch)
         return {split: self._pass(split, check_signals) for split in self.fold.parts}
 
     def _pass(self, split, check_signals, training=False, measured=True):
         """Loss and metrics over a whole split; with `training` optimizer steps; without `measured` the loss alone."""
         self.net.train(training)
         generator = self.shuffling if training else None
-        loader = self.fold.loader(split, self.config.batch_size, training, generator, self.config.workers)
+        share = self.processes.share
+        loader = self.fold.loader(split, self.config.batch_size, training, generator, self.config.workers, share)
         metric, loss_sum, n_items = self.task.metric(), 0.0, 0
         self.optimizer.zero_grad()
         with torch.set_grad_enabled(training):
             for i, batch in enumerate(loader):
                 check_signals()
-                g, of, y = batch.to(self.device)
-                scores, penalty = as_scores(self.net(g, of))
-                loss = self.task.loss(scores, y) + penalty
+                part = None if batch is None else self._forward(*batch.to(self.device))
+                loss, n = self.processes.loss(self.task, part)
                 if not torch.isfinite(loss):
                     raise Diverged(f"the loss of a {split} batch is {loss.item()} in epoch {self.epoch + 1}")
                 if training:
                     self._learn(loss, i, len(loader))
-                n = self.task.count(y)
                 loss_sum += loss.item() * n
                 n_items += n
-                if measured:
-                    metric.update(scores, y, g, of)
+                if measured and part is not None:
+                    metric.update(part.scores, part.y, part.g, part.of)
         if not n_items:
             raise DataError(f"{self.fold.store.name}, {self.fold.name}: no label of the {split} split is known")
+        if measured:
+            self.processes.join_metric(metric)
         return {"loss": loss_sum / n_items, **(metric.compute() if measured else {})}
+
+    def _forward(self, g, of, y):
+        return Part(g, of, y, *as_scores(self.net(g, of)))
 
     def _learn(self, loss, i, n_batches):
         """The gradient of batch i, and a step when it is the last of those that share one."""
@@ -128,6 +147,7 @@ class Trainer:
             in_step, is_last = min(k, n_batches - i // k * k), (i + 1) % k == 0 or i + 1 == n_batches
         (loss if optimizer.accumulated == "sum" or in_step == 1 else loss / in_step).backward()
         if is_last:
+            self.processes.add_gradients(self.net.parameters())
             if optimizer.clip_norm is not None:
                 torch.nn.utils.clip_grad_norm_(self.net.parameters(), optimizer.clip_norm)
             self.optimizer.step()
@@ -190,26 +210,31 @@ class Trainer:
 
 def fit(net, fold, task, config, run):
     """Train `net` on one fold in the folder of `run` and return the result; a finished run is not run again."""
-    with run.opened():
-        if (result := run.finished_on(fold.store.hash)) is not None:
+    processes = join(config.processes, choose_device(run.device))
+    with processes.opened(run):
+        if (result := processes.from_first(processes.first and run.finished_on(fold.store.hash))) is not None:
             return result
-        device = choose_device(run.device)
         seed_all(run.seed)
-        trainer = Trainer(net, fold, task, config, run.seed, device)
-        make_deterministic(device)
+        trainer = Trainer(net, fold, task, config, run.seed, processes.device, processes)
+        processes.same_weights(net)
+        make_deterministic(processes.device)
         try:
             with stop_signals() as check_signals, Board(run.path / "tensorboard") as board:
-                outcome = train_to_the_end(trainer, run, board, check_signals)
+                outcome = train_to_the_end(trainer, run, board, processes.agreed(check_signals))
         except Interrupted as stop:
             number = stop.args[0]
-            command = shlex.join([Path(sys.executable).name, *sys.argv])
-            print(
-                f"\nStopped by {signal.Signals(number).name} in epoch {trainer.epoch + 1}; the checkpoint is in {run.path}. "
-                f"The same command goes on from there:\n  {command}",
-                file=sys.stderr,
-            )
+            if processes.first:
+                print(
+                    f"\nStopped by {signal.Signals(number).name} in epoch {trainer.epoch + 1}; the checkpoint is in {run.path}. "
+                    f"The same command goes on from there:\n  {processes.command()}",
+                    file=sys.stderr,
+                )
             raise SystemExit(128 + number) from None
-        return run.save_result(**outcome, **description(trainer), **costs(trainer))
+        if processes.first:
+            result = run.save_result(**outcome, **description(trainer), **costs(trainer))
+        if outcome["status"] == "OOM":
+            processes.leave(f"OOM, {outcome['stopped_by']}")
+        return processes.from_first(result)
 
 
 def train_to_the_end(trainer, run, board, check_signals):
@@ -221,11 +246,13 @@ def train_to_the_end(trainer, run, board, check_signals):
             checkpoints = Checkpoints(trainer, run, commits)
             while (reason := trainer.stop_reason()) is None:
                 record = trainer.run_epoch(check_signals)
-                run.log_epoch(record)
-                board.show(record)
-                checkpoints.save_if_due()
-                progress.show(record)
-            checkpoints.save()
+                if trainer.processes.first:
+                    run.log_epoch(record)
+                    board.show(record)
+                    checkpoints.save_if_due()
+                    progress.show(record)
+            if trainer.processes.first:
+                checkpoints.save()
             last = trainer.evaluate(check_signals)
             best = last
             if trainer.best is not None and trainer.best["epoch"] != trainer.epoch:
@@ -247,6 +274,7 @@ def description(trainer):
     return {
         "select": trainer.config.select.epoch,
         "measures": [measure._asdict() for measure in trainer.task.metric().measures],
+        **trainer.processes.description(trainer.net),
         **made_with(trainer.fold.store, trainer.device.type, torch.get_num_threads(), gpu),
     }
 
@@ -284,10 +312,12 @@ class Checkpoints:
 
 def resume(trainer, run):
     """Go on from the checkpoint of the folder, or write the first one. Returns the commits that the run was made with so far."""
-    state, commits = load_state(run, trainer)
+    first = trainer.processes.first
+    state, commits = trainer.processes.from_first(first and load_state(run, trainer))
     if state is None:
-        run.cut_log(0)
-        save_state(run, trainer, commits)
+        if first:
+            run.cut_log(0)
+            save_state(run, trainer, commits)
     else:
         try:
             trainer.restore(state)
@@ -296,7 +326,8 @@ def resume(trainer, run):
                 f"{run.path / 'checkpoint.pt'} was made by another version of this net (commit {commits[0]}; "
                 f"{str(error).splitlines()[-1].strip()[:100]}): start this run again with --force"
             ) from error
-        run.cut_log(trainer.epoch)
+        if first:
+            run.cut_log(trainer.epoch)
     return commits
 
 

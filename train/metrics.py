@@ -1,8 +1,11 @@
 """The papers' metrics, computed over a whole split: what is added up batch by batch is exact, so batch size does not matter.
 
 A metric says in `measures` what it gives: name, direction, digits, range. `update` adds a batch, `compute` gives all values,
-{name: value}. Of several metrics of a task the first measure selects; the others are further numbers for the result.
+{name: value}. Of several metrics of a task the first measure selects; the others are further numbers for the result. `sums` names
+what `update` adds to, so that processes that each see a part of every batch can put together what they have.
 """
+
+from itertools import zip_longest
 
 import torch
 
@@ -14,11 +17,29 @@ from runs.measures import ACCURACY, AP, F1, MACRO_F1, hits, ranking
 class Metric:
     """A subclass says in `add` what it keeps of a batch, and in `compute` what that makes."""
 
-    measures = ()
+    measures, sums = (), ()
 
     def update(self, scores, y, g=None, of=None):
         """Add a batch; g and of are read by metrics that rank inside graphs."""
         self.add(finite(scores), y)
+
+    def state(self):
+        """What was added so far."""
+        if not self.sums:
+            raise DataError(f"{type(self).__name__} does not name its `sums`: use one process, or name them")
+        return {name: getattr(self, name) for name in self.sums}
+
+    def join(self, states):
+        """Take what all processes added in the place of what this one did."""
+        for name in self.sums:
+            setattr(self, name, joined([state[name] for state in states]))
+
+
+def joined(values):
+    """The sum of numbers; of lists with an entry for each batch, in the order in which one process would have made them."""
+    if not isinstance(values[0], list):
+        return sum(values)
+    return [entry for batch in zip_longest(*values) for entry in batch if entry is not None]
 
 
 def finite(scores):
@@ -44,6 +65,13 @@ class Metrics(Metric):
     def compute(self):
         return {name: value for metric in self.metrics for name, value in metric.compute().items()}
 
+    def state(self):
+        return [metric.state() for metric in self.metrics]
+
+    def join(self, states):
+        for metric, of_metric in zip(self.metrics, zip(*states, strict=True), strict=True):
+            metric.join(of_metric)
+
 
 # --------------------------------------------------------------------------------------------------------------------
 # One class per item
@@ -60,6 +88,7 @@ class Accuracy(Metric):
     """Share of items whose highest score is at the right class, in per cent."""
 
     measures = (ACCURACY,)
+    sums = ("right", "total")
 
     def __init__(self):
         self.right = self.total = 0
@@ -74,6 +103,8 @@ class Accuracy(Metric):
 
 class Counts(Metric):
     """Of each class the number of items that are predicted as such, that are such, and both."""
+
+    sums = ("predicted", "actual", "right")
 
     def __init__(self):
         self.predicted = self.actual = self.right = 0
@@ -114,6 +145,7 @@ class BinaryF1(Metric):
     """F1 score of class 1 (TSP: edges of the tour); 0 when there is neither a positive item nor a positive prediction."""
 
     measures = (F1,)
+    sums = ("hits", "predicted", "actual")
 
     def __init__(self):
         self.hits = self.predicted = self.actual = 0
@@ -137,6 +169,7 @@ class MAE(Metric):
     """Mean absolute error over all targets (ZINC). Targets (B,) and scores (B, 1) are the same numbers."""
 
     measures = (measures.MAE,)
+    sums = ("error", "total")
 
     def __init__(self):
         self.error, self.total = 0.0, 0
@@ -151,6 +184,8 @@ class MAE(Metric):
 
 class Collected(Metric):
     """A metric of all scores at once: they are kept until the split is complete."""
+
+    sums = ("scores", "y")
 
     def __init__(self):
         self.scores, self.y = [], []
@@ -317,6 +352,7 @@ class PairRanks(Metric):
     """
 
     SETTINGS = ("raw", "filtered", "filtered_noself")
+    sums = ("total", "n_graphs")
 
     def __init__(self, ks=(1, 3, 10), settings=SETTINGS):
         if wrong := [setting for setting in settings if setting not in self.SETTINGS]:

@@ -3,7 +3,7 @@
 A task says at which level the net predicts (graph, node, edge, or pair of nodes) and how many numbers (`level`, `n_out`), gives
 the `loss` of a batch, the number of labels that it is a mean of (`count`), and a fresh `metric` for a pass over a split. A
 dataset states its own (`target`); to train it on another, make one here and hand it to `fit`. To add a kind, write a class
-with these five.
+with these five; a loss that is no plain mean over the labels says in `sizes` and `part` how it is divided among processes.
 """
 
 import torch
@@ -26,6 +26,14 @@ class Task:
     def metric(self):
         return Metrics(*(make() for make in self.metrics))
 
+    def sizes(self, y):
+        """Further numbers of the labels that the loss of a batch depends on; those of its parts add up to those of the batch."""
+        return y.new_zeros(0)
+
+    def part(self, scores, y, n, sizes):
+        """What some items contribute to the loss of a batch of `n` labels with these `sizes`."""
+        return self.loss(scores, y) * (self.count(y) / n)
+
 
 class Classification(Task):
     """Cross-entropy; one of n_classes for each graph, node or edge.
@@ -42,14 +50,24 @@ class Classification(Task):
         self.weighted = weighted
 
     def loss(self, scores, y):
-        return F.cross_entropy(scores, y, weight=self._weight(y, scores.dtype) if self.weighted else None)
+        weight = self._weight(self.sizes(y), len(y)).to(scores.dtype) if self.weighted else None
+        return F.cross_entropy(scores, y, weight=weight)
 
-    def _weight(self, y, dtype):
-        size = torch.bincount(y, minlength=self.n_out)
-        weight = (1 - size / len(y)) * (size > 0)
-        if (size > 0).sum() == 1:
-            weight = size > 0
-        return weight.to(dtype)
+    def sizes(self, y):
+        """Of each class, how many items have it."""
+        return torch.bincount(y.long(), minlength=self.n_out)
+
+    def part(self, scores, y, n, sizes):
+        if not self.weighted:
+            return super().part(scores, y, n, sizes)
+        weight = self._weight(sizes, n)
+        total = F.cross_entropy(scores, y, weight=weight.to(scores), reduction="sum")
+        return total / float((weight * sizes).sum())
+
+    @staticmethod
+    def _weight(size, n):
+        weight = (1 - size / n) * (size > 0)
+        return weight if (size > 0).sum() > 1 else size > 0
 
 
 class GraphClassification(Classification):
@@ -93,12 +111,23 @@ class MultiLabel(Task):
         known = ~torch.isnan(y)
         if not known.any():
             return 0 * scores.sum()
-        weight = self._weight(y, known)[known] if self.weighted else None
+        weight = self._weight(y, *self.sizes(y))[known] if self.weighted else None
         return F.binary_cross_entropy_with_logits(scores[known], y[known], weight)
 
+    def sizes(self, y):
+        """Of each column the ones, and the labels that are known."""
+        y = y.view(-1, self.n_out)
+        return torch.stack([y.nan_to_num().sum(0), (~torch.isnan(y)).sum(0)])
+
+    def part(self, scores, y, n, sizes):
+        y = y.view_as(scores).to(scores.dtype)
+        known = ~torch.isnan(y)
+        weight = self._weight(y, *sizes.view(2, -1).to(y))[known] if self.weighted else None
+        return F.binary_cross_entropy_with_logits(scores[known], y[known], weight, reduction="sum") / n
+
     @staticmethod
-    def _weight(y, known):
-        share = y.nan_to_num().sum(0) / known.sum(0)  # of the ones in each column
+    def _weight(y, ones, known):
+        share = ones / known  # of the ones in each column
         return torch.where(y == 1, 1 - share, share)
 
 

@@ -40,7 +40,7 @@ SAMPLES = {
     "net.model": "GCN", "net.L": 3, "net.hidden_dim": 8, "net.in_feat_dropout": 0.5, "net.dropout": 0.25,
     "net.batch_norm": False, "net.residual": False, "net.graph_norm": True, "net.head.pool": "sum", "net.head.mlp": [0.5],
     "net.encodings": ENCODINGS,
-    "train.batch_size": 2, "train.workers": 2,
+    "train.batch_size": 2, "train.workers": 2, "train.processes": 1,  # as many as torchrun started
     "train.optimizer.kind": "adam", "train.optimizer.lr": 1e-2, "train.optimizer.weight_decay": 0.1,
     "train.optimizer.clip_norm": 2.0, "train.optimizer.accumulate": 3, "train.optimizer.accumulated": "sum",
     "train.optimizer.first_step": "alone",
