@@ -23,6 +23,14 @@ class Printed(NamedTuple):
 NOTHING = Printed("-")
 
 
+class Picture(NamedTuple):
+    """A picture of a table, draw(view, figure), or of a paper, draw(results, figure)."""
+
+    title: str
+    draw: Callable
+    size: tuple = (12, 6)
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of a paper. Its rows and seeds are in its file, configs/PAPER/NAME.json; here is what is printed and compared."""
@@ -37,6 +45,7 @@ class Table:
     stand_ins: tuple = ()  # datasets our own runs are made on where the paper's is not at hand
     other_datasets: bool = True  # whether its rows can be run on another dataset
     without_rows: dict = field(default_factory=dict)  # {name of a line that no row stands for: why}
+    picture: Picture | None = None  # in the place of the usual ones
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class Paper:
     name: str
     title: str
     tables: tuple
+    pictures: tuple = ()  # of the whole paper, on its overview
 
 
 @dataclass

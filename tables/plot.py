@@ -160,7 +160,7 @@ def draw_table(figure, points):
         axes.set_yticks([-k for k in range(len(group))], [plain_text(point.row) for point in group], fontsize=7)
         axes.set_ylim(-len(group) + 0.4, 0.6)
         axes.set_title(f"{dataset}, test {metric}", fontsize=9, loc="left")
-        axes.grid(axis="x", color="0.9")
+        axes.grid(axis="x", color="0.5", alpha=0.25)
         axes.set_axisbelow(True)
     handles = [Line2D([], [], color=colour, marker="o", markersize=4, label=name) for name, colour, _ in series]
     figure.legend(handles=handles, loc="outside upper right", ncols=2, fontsize=8)
@@ -183,7 +183,7 @@ def draw_cost(figure, points):
                 axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axes.xaxis.set_minor_formatter(NullFormatter())
             axes.xaxis.set_major_formatter(EngFormatter(sep="") if name == "parameters" else "{x:g}")
-            axes.grid(color="0.9")
+            axes.grid(color="0.5", alpha=0.25)
             axes.set_axisbelow(True)
         legend(places[1], len(group))
 

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The web report: installs what it needs, draws the generated datasets and those named, and writes site/. Open site/index.html.
+#   bash site.sh                         GNN_DATA=FOLDER bash site.sh ENZYMES ZINC-rebuilt      with cards of these datasets too
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+python=$(bash "$here/install.sh" requirements-site.txt)
+cd "$here"
+cards=$(mktemp -d)
+trap 'rm -rf "$cards"' EXIT
+"$python" -m tools.cards --out "$cards" "$@" || echo "site.sh: the cards named above are missing; the rest is made" >&2
+"$python" -m tables.report results --out site --cards "$cards"

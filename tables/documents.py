@@ -1,0 +1,70 @@
+"""Markdown and source code as HTML. Raw HTML is shown as text, and links that lead out of the report become plain text."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A heading of a page of deviations with what stands below it."""
+
+    title: str
+    anchor: str
+    text: str
+
+    @property
+    def first(self):
+        """What is done here, in one line."""
+        found = re.search(r"\*\*Here:\*\* (.*)", self.text)
+        return found.group(1).replace("`", "") if found else ""
+
+
+def anchor_of(title):
+    return re.sub(r"[^\w]+", "-", title.lower()).strip("-")
+
+
+def entries_of(text):
+    """The entries of a page: its headings of the third level."""
+    parts = re.split(r"^### +(.*)$", text, flags=re.MULTILINE)[1:]
+    return [Entry(title, anchor_of(title), body) for title, body in zip(parts[::2], parts[1::2], strict=True)]
+
+
+@cache
+def parser():
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def as_html(text):
+    """A page of docs/ without its title, which the report's page has already."""
+    tokens = parser().parse(re.sub(r"\A# .*\n", "", text))
+    for i, token in enumerate(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", anchor_of(tokens[i + 1].content))
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrs.pop("href", None)
+            elif child.type == "image":  # the picture is not in the report: its text is
+                child.type, child.tag, child.content = "text", "", child.content
+    return parser().renderer.render(tokens, parser().options, {})
+
+
+def highlighted(code):
+    """Python source with colours that go with light and dark pages."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    return highlight(code, PythonLexer(), HtmlFormatter(nowrap=False, cssclass="code"))
+
+
+def code_style():
+    """The colours of highlighted code, for light and for dark pages."""
+    from pygments.formatters import HtmlFormatter
+
+    light = HtmlFormatter(style="default").get_style_defs(".code")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
+    kept = "\n".join(line for line in light.splitlines() if line.startswith(".code ."))
+    dark = "\n".join(line for line in dark.splitlines() if line.startswith(".code ."))
+    return f"{kept}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"

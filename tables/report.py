@@ -1,0 +1,350 @@
+"""A web report of all results: a folder of plain pages that opens from disk, without a server, a network or JavaScript.
+
+    python -m tables.report results --out site                 the papers' tables, models and deviations
+    python -m tables.report results out --out site             with runs of yours; their learning curves are drawn
+    python -m tables.report results --out site --cards cards   with a card per dataset, made by python -m tools.cards
+
+Needs requirements-site.txt; `bash site.sh` installs it and does everything.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from runs.collect import existing_folder, read_results, report
+from runs.table_files import ROOT, find_table
+from tables.columns import Agrees, Beside, Parameters, Score, runs
+from tables.documents import as_html, code_style, entries_of, highlighted
+from tables.formats import clean
+from tables.pages import tables_made
+from tables.papers import PAPERS
+from tables.pictures import as_svg
+from tables.plot import draw_cost, draw_curves, draw_table, read_curves, table_points
+from tables.sources import models
+
+SITE = Path(__file__).with_name("site")
+STAMP = "made-by-tables.report"  # marks a folder that may be replaced
+MENU = (("Overview", "index.html"), ("Models", "models/index.html"), ("Datasets", "datasets/index.html"))
+CURVES = (("Learning curves", "curves.html"),)
+
+
+def slug(name):
+    """A name as a file name and as an anchor."""
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+
+
+class Site:
+    """The pages, {path: text}; `page` fills a template."""
+
+    def __init__(self, results, cards=None, curves=()):
+        from jinja2 import Environment, FileSystemLoader
+
+        self.results, self.cards, self.curves = results, cards, curves
+        self.templates = Environment(
+            loader=FileSystemLoader(SITE), autoescape=True, trim_blocks=True, keep_trailing_newline=True
+        )
+        self.pages = {name: (SITE / name).read_text() for name in ("style.css", "tables.js")}
+        self.pages["style.css"] += code_style()
+        self.made = [made for paper in PAPERS for t in paper.tables for made in tables_made(paper, t, results)]
+
+    def page(self, path, template, title, **values):
+        root = "../" * path.count("/")
+        text = self.templates.get_template(template).render(
+            title=clean(title),
+            root=root,
+            menu=MENU + (CURVES if self.curves else ()),
+            n_results=len(self.results),
+            **values,
+        )
+        self.pages[path] = text
+
+    def everything(self):
+        self.overview()
+        for paper in PAPERS:
+            self.deviations(paper)
+        for made in self.made:
+            self.table(made)
+        self.models()
+        self.datasets()
+        return self.pages
+
+    # ----------------------------------------------------------------------------------------------------------------
+    # Tables
+
+    def overview(self):
+        papers = []
+        for paper in PAPERS:
+            tables = [summary_of(made) for made in self.made if made.paper is paper]
+            agree, differ = sum(t["agree"] for t in tables), sum(t["differ"] for t in tables)
+            begun, rows = sum(t["begun"] for t in tables), sum(t["rows"] for t in tables)
+            text = f"{begun} of {rows} rows have runs of ours; {agree} agree, {differ} differ."
+            link = f"deviations/{paper.name}.html" if deviations_file(paper).exists() else None
+            drawn = [
+                {"title": p.title, "svg": as_svg(partial(p.draw, self.results), p.size, p.title)}
+                for p in paper.pictures
+            ]
+            papers.append({"name": paper.name, "title": paper.title, "tables": tables, "summary": text, "deviations": link,
+                           "pictures": drawn})  # fmt: skip
+        self.page("index.html", "index.html", "GNN benchmarks: five papers, our own runs", papers=papers)
+
+    def table(self, made):
+        view, file = made.view, find_table(made.table.name)
+        columns, judge = view.columns(), judge_of(made.table)
+        cells = list(zip(*(column.cells for column in columns), strict=True))
+        lines = [row_of(line, columns, row, judge) for line, row in zip(view.lines, cells, strict=True)]
+        differing = [
+            {"name": line.name, "word": word} for line in view.lines if (word := judge.word(line)).startswith("no")
+        ]
+        self.page(
+            path_of(made),
+            "table.html",
+            view.title,
+            name=made.table.name,
+            paper=made.paper.title,
+            command=f"bash script_reproduce/{made.paper.name}/{made.table.name}.sh",
+            option=f" --dataset {made.dataset}" if made.dataset else "",
+            main=file.main,
+            begun=made.begun,
+            headers=[column.header for column in columns],
+            lines=lines,
+            filters=[(key, sorted({line[key] for line in lines} - {""})) for key in ("model", "dataset")],
+            differing=differing,
+            reasons=reasons(made) if differing else [],
+            deviations=f"../deviations/{made.paper.name}.html",
+            pictures=pictures_of(made),
+            seeds=", ".join(map(str, file.seeds)),
+            folds=f"{file.folds} fold{'s' * (file.folds > 1)} per seed",
+            file=file.path.relative_to(ROOT),
+            rows=[
+                {"id": slug(r.name), "name": r.name, "config": json.dumps(r.config, indent=1)}
+                for r in file.rows.values()
+            ],
+        )
+
+    def deviations(self, paper):
+        path = deviations_file(paper)
+        if path.exists():
+            title = f"{paper.title}: where this project differs"
+            self.page(f"deviations/{paper.name}.html", "document.html", title, html=as_html(path.read_text()))
+
+    # ----------------------------------------------------------------------------------------------------------------
+    # Models and datasets
+
+    def models(self):
+        lines, items = lines_by_model(self.made), []
+        for name, model in models().items():
+            files = [model.path, *dict.fromkeys(layer.path for layer in model.layers)]
+            self.page(
+                f"models/{slug(name)}.html",
+                "model.html",
+                name,
+                description=model.description,
+                layers=model.layers,
+                lines=lines.get(name, []),
+                files=[{"path": path, "code": highlighted((ROOT / path).read_text())} for path in files],
+            )
+            first = (model.layers[0].equation if model.layers else model.description).strip().splitlines()[:1]
+            items.append({"page": f"{slug(name)}.html", "name": name, "text": "".join(first)})
+        text = "Every model with its equations, its code, and all of its rows, paper beside ours."
+        self.page("models/index.html", "list.html", "Models", text=text, items=items)
+
+    def datasets(self):
+        used, items = tables_by_dataset(self.made), []
+        cards = read_cards(self.cards) if self.cards else {}
+        for name in sorted({*used, *cards}, key=str.lower):
+            card, path = cards.get(name), f"datasets/{slug(name)}.html"
+            picture = None
+            if card and card.get("picture"):
+                picture = f"{slug(name)}{Path(card['picture']).suffix}"
+                self.pages[f"datasets/{picture}"] = (self.cards / card["picture"]).read_bytes()
+            text = card["text"] if card else "Its card: python -m data.card " + name
+            self.page(path, "dataset.html", name, card=text, picture=picture, tables=used.get(name, []))
+            n = len(used.get(name, []))
+            items.append({"page": f"{slug(name)}.html", "name": name, "text": f"in {n} table{'s' * (n != 1)}"})
+        text = "Every dataset of the tables. A picture is there where the data was at hand when this report was made."
+        self.page("datasets/index.html", "list.html", "Datasets", text=text, items=items)
+        if self.curves:
+            self.learning_curves()
+
+    def learning_curves(self):
+        groups = {}
+        for name, curve in self.curves.items():
+            groups.setdefault(name.rsplit("/", 2)[0], {})[name] = curve
+        html = []
+        for name, group in sorted(groups.items()):
+            svg = as_svg(lambda figure, group=group: draw_curves(figure, group), (12, 4), f"learning curves of {name}")
+            html.append({"title": name, "svg": svg})
+        self.page("curves.html", "curves.html", "Learning curves", pictures=html)
+
+
+def path_of(made):
+    return made.paper.name + "/" + slug(made.page.split("/")[1].removesuffix(".md")) + ".html"
+
+
+def deviations_file(paper):
+    return ROOT / "docs" / "deviations" / f"{paper.name}.md"
+
+
+def judge_of(table):
+    """The column that says whether a row agrees."""
+    return next((column for column in table.columns if isinstance(column, Agrees)), Agrees())
+
+
+def summary_of(made):
+    """A line of the overview."""
+    words = [judge_of(made.table).word(line) for line in made.begun] if made.view.compared else []
+    return {
+        "page": path_of(made),
+        "title": f"Table {made.table.number}: {made.table.title}"
+        + (f", ours on {made.dataset}" if made.dataset else ""),
+        "rows": len(made.view.lines),
+        "begun": len(made.begun),
+        "runs": sum(len(line.results) for line in made.begun),
+        "agree": words.count("yes"),
+        "differ": sum(word.startswith("no") for word in words),
+    }
+
+
+def model_of(line):
+    """The model of a line; of a line that pools several, or of a method without a net, what it is called."""
+    names = {row.config.get("net", {}).get("model") or row.config.get("method", "") for row in line.rows}
+    return names.pop() if len(names) == 1 else ""
+
+
+def row_of(line, columns, cells, judge):
+    """A row of the page: cells with what they are sorted by."""
+    word = judge.word(line)
+    shown = []
+    for column, cell in zip(columns, cells, strict=True):
+        value = next((v for v in cell.values if isinstance(v, int | float)), None)
+        link = f"#config-{slug(line.rows[0].name)}" if column.header == "row" and line.rows else None
+        kind = "verdict" if column.header == "agrees" else None
+        shown.append({"text": clean(cell.text), "mark": cell.mark, "value": value, "link": link, "class": kind})
+    verdict = "yes" if word == "yes" else "no" if word.startswith("no") else ""
+    return {"cells": shown, "verdict": verdict, "model": model_of(line), "dataset": line.dataset or ""}
+
+
+def reasons(made):
+    """The deviations that speak of this table, by its name or as Table N."""
+    path, table = deviations_file(made.paper), made.table
+    if not path.exists():
+        return []
+    words = (table.name, f"Table {table.number}", f"Tables {table.number}")
+    found = [entry for entry in entries_of(path.read_text()) if any(word in entry.text + entry.title for word in words)]
+    link = f"../deviations/{made.paper.name}.html#"
+    return [{"link": link + entry.anchor, "title": entry.title, "text": entry.first} for entry in found]
+
+
+def pictures_of(made):
+    """Scores of paper and ours, and scores against cost, where there are results; a table may have a picture of its own."""
+    view, drawn = made.view, []
+    if made.table.picture and made.begun:
+        picture = made.table.picture
+        drawn.append((picture.title, partial(picture.draw, view), picture.size))
+    elif any(isinstance(column, Score) for column in view.declared):
+        points = table_points(view, made.dataset)
+        ours = [point for point in points if isinstance(point.ours, tuple)]
+        if points:
+            size = (12, 1.5 + 0.3 * len(points))
+            drawn.append(("Test score, paper and ours", lambda figure: draw_table(figure, points), size))
+        if ours:
+            panels = len({point.panel for point in ours})
+            drawn.append(("Test score against cost", lambda figure: draw_cost(figure, ours), (12, 4 * panels)))
+    return [{"title": title, "svg": as_svg(draw, size, f"{made.table.name}: {title}")} for title, draw, size in drawn]
+
+
+def lines_by_model(tables):
+    """{model: its lines in all tables}"""
+    found = {}
+    for made in tables:
+        judge = judge_of(made.table)
+        main = main_column(made)
+        for line in made.view.lines:
+            word = judge.word(line)
+            found.setdefault(model_of(line), []).append(
+                {
+                    "page": path_of(made),
+                    "name": f"{made.table.name}/{line.name}" + (f" on {made.dataset}" if made.dataset else ""),
+                    "params": Parameters().both(line).text,
+                    "paper": main.paper(line).text,
+                    "ours": main.cell(line).text,
+                    "runs": runs(line).text,
+                    "word": word,
+                    "verdict": "yes" if word == "yes" else "no" if word else "",
+                }
+            )
+    return found
+
+
+def main_column(made):
+    """The column that a model's page shows: the test score, or the total of counts."""
+    beside = [column for column in made.view.declared if isinstance(column, Beside)]
+    return next((c for c in beside if (isinstance(c, Score) and c.split == "test") or c.header == "Total"), beside[0])
+
+
+def tables_by_dataset(tables):
+    found = {}
+    for made in tables:
+        names = {line.dataset for line in made.view.lines if line.dataset} | ({made.dataset} - {None})
+        for name in sorted(names):
+            found.setdefault(name, []).append({"page": path_of(made), "title": made.view.title})
+    return found
+
+
+def read_cards(folder):
+    """{dataset: {"name", "text", "picture"}} as tools.cards wrote them."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            card = json.loads(path.read_text())
+            found[card["name"]] = {"text": str(card["text"]), "picture": card.get("picture")}
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            report([f"{path}: not a card ({error!r})"])
+    return found
+
+
+def write(pages, out):
+    """Put the pages at `out`: into a folder beside it first, then renamed, so that nobody sees half a site."""
+    out = Path(out).resolve()
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / STAMP).exists())):
+        raise SystemExit(f"--out {out}: it is there and was not made by this program: remove it or name another folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
+        new = Path(folder) / "site"
+        for path, content in {**pages, STAMP: "replaced by the next call\n"}.items():
+            target = new / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        if out.exists():
+            os.replace(out, Path(folder) / "old")
+        os.replace(new, out)
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m tables.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=existing_folder, help="results, and folders of runs of yours")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the pages go")
+    parser.add_argument("--cards", type=existing_folder, metavar="FOLDER", help="what python -m tools.cards wrote")
+    arguments = parser.parse_args(argv)
+    try:
+        import jinja2  # noqa: F401 - optional
+    except ImportError:
+        raise SystemExit("the report needs requirements-site.txt: run bash site.sh") from None
+    results, problems = read_results(arguments.folders)
+    report(problems)
+    with_curves = [folder for folder in arguments.folders if next(Path(folder).rglob("metrics.jsonl"), None)]
+    site = Site(results, arguments.cards, read_curves(with_curves) if with_curves else ())
+    pages = site.everything()
+    write(pages, arguments.out)
+    print(f"{len(pages)} files: open {arguments.out / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

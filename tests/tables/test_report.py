@@ -1,0 +1,218 @@
+"""The web report: every link leads somewhere, text is escaped, and a real browser shows the pages without an error."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+from records import result, save
+
+from runs.table_files import ROOT
+from tables import report
+from tables.documents import anchor_of, as_html, entries_of
+from tables.sources import models
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The report of the project's own results, with one card and one learning curve."""
+    folder = tmp_path_factory.mktemp("report")
+    (cards := folder / "cards").mkdir()
+    (cards / "CSL.json").write_text(json.dumps({"name": "CSL", "text": "150 graphs <b>", "picture": "CSL.png"}))
+    shutil.copy(ROOT / "docs" / "table3.png", cards / "CSL.png")
+    run = folder / "out" / "CSL" / "GCN" / "seed_1" / "fold_0"
+    run.mkdir(parents=True)
+    values = {"loss": 1.0, "accuracy": 50.0}
+    (run / "metrics.jsonl").write_text(
+        "".join(json.dumps({"epoch": e, "train": values, "val": values}) + "\n" for e in (1, 2))
+    )
+    words = [str(ROOT / "results"), str(folder / "out"), "--out", str(folder / "site"), "--cards", str(cards)]
+    assert report.main(words) == 0
+    return folder / "site"
+
+
+class Links(HTMLParser):
+    """The ids of a page and what it refers to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.targets = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if "id" in found:
+            self.ids.append(found["id"])
+        self.targets += [found[key] for key in ("href", "src") if key in found and tag != "use"]
+
+
+def test_no_link_is_broken_and_none_leads_out(site):
+    pages = {path: Links(path.read_text()) for path in site.rglob("*.html")}
+    assert len(pages) > 60
+    for path, page in pages.items():
+        for target in page.targets:
+            if target == "data:,":
+                continue
+            assert not re.match(r"\w+:|//", target), f"{path}: {target}"
+            place, _, anchor = target.partition("#")
+            other = (path.parent / place).resolve() if place else path
+            assert other.is_file(), f"{path}: {target}"
+            assert not anchor or anchor in pages[other].ids, f"{path}: {target}"
+
+
+def test_no_page_has_an_id_twice(site):
+    for path in site.rglob("*.html"):
+        ids = Links(path.read_text()).ids
+        assert len(ids) == len(set(ids)), path
+
+
+def test_the_overview_counts_rows_that_agree(site):
+    text = (site / "index.html").read_text()
+    assert "rows have runs of ours" in text and "Table 3: CSL" in text
+
+
+def test_every_model_has_a_page_with_equation_and_code(site):
+    assert models()["GatedGCN"].layers and "η_ij" in models()["GatedGCN"].layers[0].equation
+    for name in models():
+        text = (site / "models" / f"{report.slug(name)}.html").read_text()
+        assert f"<h1>{report.clean(name)}</h1>" in text and 'class="code"' in text
+    assert "table3/GCN-LapPE-L4" in (site / "models" / "GCN.html").read_text()
+
+
+def test_cards_and_curves(site):
+    assert (
+        "150 graphs &lt;b&gt;" in (site / "datasets" / "CSL.html").read_text()
+        and (site / "datasets" / "CSL.png").exists()
+    )
+    assert "<h2>GCN</h2>" in (site / "curves.html").read_text() and "curves.html" in (site / "index.html").read_text()
+
+
+def test_names_from_files_are_escaped(tmp_path):
+    name = "<script>alert(1)</script>"
+    config = {"main": "CSL", "seeds": [1], "shared": {"dataset": name}, "rows": {"GCN": {}}}
+    made = result("table3/GCN-LapPE-L4", 41, 99.0)
+    save(tmp_path / "results", made | {"name": name})
+    site = report.Site([made | {"name": name}])
+    site.page(
+        "x.html", "dataset.html", name, card=json.dumps(config), picture=None, tables=[{"page": name, "title": name}]
+    )
+    assert "<script>alert" not in site.pages["x.html"] and "&lt;script&gt;" in site.pages["x.html"]
+
+
+def test_markdown_of_the_documents():
+    html = as_html("# Title\n\n### An entry, here\n\n<b>x</b> [link](https://example.org) `code`\n")
+    assert "<h1>" not in html and '<h3 id="an-entry-here">' in html
+    assert "&lt;b&gt;" in html and "https" not in html and "link" in html
+    entry = entries_of("### A b\n- **Paper or program:** p\n- **Here:** the `same`\n")[0]
+    assert (entry.title, entry.anchor, entry.first) == ("A b", anchor_of("A b"), "the same")
+
+
+def test_a_folder_of_others_is_not_replaced(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious.txt").write_text("x")
+    with pytest.raises(SystemExit, match="was not made by this program"):
+        report.write({"index.html": "x"}, tmp_path / "mine")
+    assert (tmp_path / "mine" / "precious.txt").read_text() == "x"
+    report.write({"index.html": "one", "old.html": "x"}, tmp_path / "site")
+    report.write({"index.html": "two"}, tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").read_text() == "two" and not (tmp_path / "site" / "old.html").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "site"]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# In a real browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no chromium: install it from your distribution's packages")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        yield running.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+
+
+@pytest.fixture
+def open_page(browser, site):
+    """open_page("index.html", width=390): the page in a new window; errors and requests to the outside fail the test."""
+    wrong, contexts = [], []
+
+    def opened(path, width=1200, **options):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "request",
+            lambda request: wrong.append(request.url) if not request.url.startswith(("file:", "data:")) else None,
+        )
+        page.goto((site / path).as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def test_every_page_loads(open_page, site):
+    page = open_page("index.html")
+    for path in sorted(site.rglob("*.html")):
+        page.goto(path.as_uri())
+        assert page.locator("h1").count() == 1, path
+
+
+def column(page, k):
+    return page.locator(f"#rows tbody tr:visible td:nth-child({k})").all_text_contents()
+
+
+def test_a_click_sorts(open_page):
+    page = open_page("benchmarking_gnns/table3.html")
+    printed = column(page, 1)
+    page.get_by_role("button", name="test, paper").click()
+    means = [float(text.split(" ± ")[0]) for text in column(page, 2)]
+    assert means == sorted(means) and column(page, 1) != printed
+    page.get_by_role("button", name="test, paper").click()
+    assert [float(text.split(" ± ")[0]) for text in column(page, 2)] == sorted(means, reverse=True)
+    page.get_by_role("button", name="test, ours").click()
+    ours = column(page, 3)
+    assert "-" in ours and "-" not in ours[: ours.index("-")] and set(ours[ours.index("-") :]) == {"-"}  # no run: last
+
+
+def test_filters(open_page):
+    page = open_page("benchmarking_gnns/table6.html")
+    n = len(column(page, 1))
+    page.get_by_label("model").select_option("GCN")
+    page.get_by_label("dataset").select_option("ENZYMES")
+    assert 0 < len(column(page, 1)) < n and all(name.startswith("ENZYMES-GCN") for name in column(page, 1))
+
+
+def test_without_javascript_everything_is_there(open_page):
+    page = open_page("benchmarking_gnns/table3.html", java_script_enabled=False)
+    assert len(column(page, 1)) == 16 and not page.locator(".filters").is_visible()
+
+
+@pytest.mark.parametrize(
+    "path", ["index.html", "benchmarking_gnns/table3.html", "models/GCN.html", "datasets/CSL.html"]
+)
+def test_a_phone_scrolls_tables_not_the_page(open_page, path):
+    page = open_page(path, width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_light_and_dark(open_page):
+    colours = [
+        open_page("index.html", color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    assert colours[0] != colours[1]
