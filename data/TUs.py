@@ -91,7 +91,7 @@ class TUDataset(GraphDataset):
             source = NeighbourLists(lists)
         else:
             source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
-        graphs = read_graphs(source, self.config.features)
+        graphs = read_graphs(source, self.parameters.get("features"))
         labels, n = graphs["label"], len(graphs["label"])
         with PackedWriter(
             path, self.name, fields_of(graphs), {"version": self.version, **self.parameters}, total=n
@@ -110,7 +110,7 @@ class TUDataset(GraphDataset):
 
     def check(self, store):
         """The figures of Table 5, for the datasets in it."""
-        if self.table_name not in TABLE_5 or self.config.features:
+        if self.table_name not in TABLE_5 or "features" in self.parameters:
             return
         n = len(store)
         undirected = store.n_edges / 2 / n

@@ -16,6 +16,8 @@ from data.section import NO_IDENTITY, Section
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
 from data.transforms import with_transforms
+from data.transforms.degrees import CHOICES as DEGREES
+from data.transforms.degrees import with_degrees
 from data.transforms.perturb import AnyPerturbation, perturbed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,7 +46,7 @@ class DataConfig(Section):
     )
     features: str | None = Key(
         None,
-        description="what the nodes are given, where a dataset offers a choice (its card says which); null: its own",
+        description="what the nodes are given: degree, or what else the dataset offers (docs/datasets.md); null: its own",
     )
     splits: str | None = Key(
         None, description="which division into folds, where a dataset offers a choice; null: its own"
@@ -149,17 +151,20 @@ class GraphDataset:
         path = Path(config.store_dir).expanduser() / f"{self.name.replace('/', '_')}-{key}"
         self.store = open_or_build(path, self.build)
         self.check(self.store)
+        if config.features in DEGREES and "features" not in self.parameters:
+            self.store = with_degrees(self.store, config.features, config.workers)
         self.store = perturbed(self.store, config.transforms, config.seed or 0, config.workers)
         self.store = with_transforms(self.store, needs, config.workers)
 
     def check_choices(self):
-        """Refuse what this dataset does not offer; what is chosen is a parameter of it."""
-        for key in ("features", "splits"):
-            value, offered = getattr(self.config, key), self.choices.get(key, ())
-            if value is not None and value not in offered:
-                raise DataError(f"data.{key}={value!r}: {self.name} offers {', '.join(offered) or 'no choice'}")
-            if value is not None:
+        """Refuse what this dataset does not offer; what it offers itself is a parameter of it. Degrees follow from any store."""
+        for key, of_any in (("features", DEGREES), ("splits", ())):
+            value, own = getattr(self.config, key), self.choices.get(key, ())
+            if value in own:
                 self.parameters = self.parameters | {key: value}
+            elif value is not None and value not in of_any:
+                offered = ", ".join(dict.fromkeys((*own, *of_any))) or "no choice"
+                raise DataError(f"data.{key}={value!r}: {self.name} offers {offered}")
 
     def build(self, path):
         """Write the packed store at `path`."""

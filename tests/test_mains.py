@@ -14,6 +14,7 @@ from data.dataset import DataConfig, GraphDataset
 from data.store import Field, PackedWriter
 from runs.result import problem_of
 from train import run_main
+from train.loop import say_once
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ("MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN", "RingGNN", "3WLGNN")
@@ -70,6 +71,44 @@ def test_walks_as_encodings_work_on_the_command_line(store_dir, tmp_path):
     folders = ["--data.store_dir", store_dir, "--out_dir", str(tmp_path), "--progress", "false"]
     importlib.import_module("main_CSL").main([*words, *folders])
     assert len(list(tmp_path.rglob("result.json"))) == 1
+
+
+def run_csl(store_dir, out, *more):
+    folders = ["--data.store_dir", store_dir, "--out_dir", str(out), "--progress", "false", "--data.limit", "4"]
+    importlib.import_module("main_CSL").main([*folders, "--train.stop.epochs", "1", "--folds", "0,1", *more])
+    return [json.loads(path.read_text()) for path in out.rglob("result.json")]
+
+
+def test_a_dataset_without_node_features_says_so_once(store_dir, tmp_path, capsys):
+    """Two folds, one line, and only where nothing else tells the nodes apart."""
+    say_once.cache_clear()
+    row = ("--config", "table3/GCN-none-L4")
+    run_csl(store_dir, tmp_path / "none", *row)
+    assert capsys.readouterr().err.count("CSL has no node features, so all nodes start alike") == 1
+    say_once.cache_clear()
+    run_csl(store_dir, tmp_path / "none", *row)  # finished: nothing is trained
+    run_csl(store_dir, tmp_path / "LapPE")
+    run_csl(store_dir, tmp_path / "WL", "--config", "table3/3WLGNN-none-L3-100k")
+    results = run_csl(store_dir, tmp_path / "degree", *row, "--data.features", "degree")
+    assert "node features" not in capsys.readouterr().err
+    assert len(results) == 2 and all(result["config"]["data"]["features"] == "degree" for result in results)
+    assert all(result["params"] == 100927 + 146 for result in results)  # a linear map of one number, not one vector
+
+
+def test_a_tu_dataset_without_node_features_says_so(raw, store_dir, tmp_path, capsys):
+    folder = raw / "TU" / "BARE"
+    folder.mkdir()
+    with zipfile.ZipFile(raw / "TU/TINY.zip") as archive:
+        for kind in ("A", "graph_indicator", "graph_labels"):
+            (folder / f"BARE_{kind}.txt").write_bytes(archive.read(f"TINY_{kind}.txt"))
+    say_once.cache_clear()
+    main = importlib.import_module("main_TUs").main
+    main(words(raw, store_dir, tmp_path, "TU/BARE"))
+    assert "TU/BARE has no node features" in capsys.readouterr().err
+    say_once.cache_clear()
+    for features in ("degree", "degree-onehot", "constant"):
+        main(words(raw, store_dir, tmp_path, "TU/BARE", "--data.features", features))
+    assert "node features" not in capsys.readouterr().err and len(list(tmp_path.rglob("result.json"))) == 4
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -8,14 +8,17 @@ import math
 import signal
 import sys
 import time
+from functools import cache
 from typing import Any, NamedTuple
 
 import dgl
+import numpy as np
 import torch
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from data.errors import DataError
 from nets.heads import as_scores
+from nets.inputs import InputEmbedding
 from runs.files import RunError
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
@@ -214,6 +217,8 @@ def fit(net, fold, task, config, run):
     with processes.opened(run):
         if (result := processes.from_first(processes.first and run.finished_on(fold.store.hash))) is not None:
             return result
+        if processes.first:
+            say_if_nodes_are_alike(net, fold.store, run.config)
         seed_all(run.seed)
         trainer = Trainer(net, fold, task, config, run.seed, processes.device, processes)
         processes.same_weights(net)
@@ -235,6 +240,26 @@ def fit(net, fold, task, config, run):
         if outcome["status"] == "OOM":
             processes.leave(f"OOM, {outcome['stopped_by']}")
         return processes.from_first(result)
+
+
+def say_if_nodes_are_alike(net, store, config):
+    """One line, once, if nothing distinguishes the nodes before the first layer and nobody asked for that."""
+    inputs, feat = [part for part in net.modules() if isinstance(part, InputEmbedding)], store.fields.get("node.feat")
+    alike = any(part.constant is not None for part in inputs)
+    if feat is not None and feat.shape == (1,):
+        alike = np.ptp(store.column("node.feat")) == 0
+    encoded = any(len(part.encodings) for part in inputs)
+    asked_for = any(config.get("data", {}).get(key) for key in ("features", "transforms"))
+    if alike and not encoded and not asked_for:
+        say_once(
+            f"{store.name} has no node features, so all nodes start alike. To give them their degree: --data.features degree; a "
+            'position: --net.encodings \'[{"kind": "RWSE", "k": 16}]\''
+        )
+
+
+@cache
+def say_once(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def train_to_the_end(trainer, run, board, check_signals):

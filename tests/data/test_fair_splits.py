@@ -57,4 +57,4 @@ def test_what_is_not_offered_is_refused(real_data, store_dir):
     with pytest.raises(DataError, match="CSL offers no choice"):
         from data.CSL import CSL
 
-        CSL(DataConfig(store_dir=store_dir, features="degree"))
+        CSL(DataConfig(store_dir=store_dir, splits="fair"))
