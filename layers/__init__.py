@@ -32,6 +32,12 @@ A Fair Comparison:
     diffpool_layer      DiffPool            ecc_layer           ECC
     dgcnn_layer         DGCNN               sortpool            its read-out
 
+Taxonomy of Benchmarks:
+
+    closed_gcn_layer    GCN with self-loops bare_gin_layer      GIN without inner normalisation
+    neighbourhood       along edges, or in complete graphs without any
+    unit_rows           ReLU, then rows of length 1
+
 What they are written in:
 
     ops                 sums, means and maxima over the neighbours

@@ -35,6 +35,7 @@ from nets.ppgn_net import PPGNNet
 from nets.ring_net import RingGNNNet
 from nets.sswl_net import SSWLNet
 from nets.sun_net import SUNNet
+from nets.taxonomy_nets import TaxonomyGCNNet, TaxonomyGINNet
 from nets.three_wl_net import ThreeWLGNNNet
 
 NETS = {
@@ -57,6 +58,8 @@ NETS = {
     "ECC": ECCNet,
     "FairGIN": FairGINNet,
     "FairGraphSAGE": FairGraphSAGENet,
+    "TaxonomyGCN": TaxonomyGCNNet,
+    "TaxonomyGIN": TaxonomyGINNet,
     "NGNN": NGNNNet,
     "DE+NGNN": DENGNNNet,
     "DS-GNN": DSGNNNet,
