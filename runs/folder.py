@@ -1,5 +1,5 @@
 """The folder of one run: what it computes (config.json), how far it is (checkpoint.pt, metrics.jsonl, tensorboard/) and, at the
-end, what came out (result.json). Every file is whole or absent; one process at a time works in a folder.
+end, what came out (weights.pt, result.json). Every file is whole or absent; one process at a time works in a folder.
 
 The folder is OUT/DATASET/NAME-ID/seed_S/fold_F. People read the name, programs the id: a run that two tables want has one folder.
 """
@@ -106,17 +106,11 @@ class Run:
 
     def load_checkpoint(self):
         """The bytes of the last whole state, or None before the first."""
-        path = self.path / "checkpoint.pt"
-        if not path.exists():
-            return None
-        try:
-            data = path.read_bytes()
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:  # torch does not compare the checksums, zipfile does
-                if (damaged := archive.testzip()) is not None:
-                    raise ValueError(f"wrong checksum of {damaged}")
-            return data
-        except (ValueError, RuntimeError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise RunError(f"{path} is damaged ({error}): start this run again with --force") from error
+        return read_archive(self.path / "checkpoint.pt")
+
+    def save_weights(self, data):
+        """Replace the trained net by these bytes."""
+        write_atomic(self.path / "weights.pt", data)
 
     def log_epoch(self, record):
         """One line of metrics.jsonl."""
@@ -161,6 +155,20 @@ class Run:
         record = signed({"format": FORMAT, "name": self.name, "config": self.identity, **self.key, **values})
         write_json(self.path / "result.json", record)
         return record
+
+
+def read_archive(path):
+    """The bytes of a file that torch wrote, or None where there is none. RunError when it is damaged."""
+    if not path.exists():
+        return None
+    try:
+        data = path.read_bytes()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:  # torch does not compare the checksums, zipfile does
+            if (damaged := archive.testzip()) is not None:
+                raise ValueError(f"wrong checksum of {damaged}")
+        return data
+    except (ValueError, RuntimeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise RunError(f"{path} is damaged ({error}): start this run again with --force") from error
 
 
 def of_run(record):

@@ -1,4 +1,4 @@
-"""Training: schema, command line, optimisation, loop, tasks, metrics, checkpoints; and the paired test of BREC."""
+"""Training: schema, command line, optimisation, loop, tasks, metrics, checkpoints, trained nets; and the paired test of BREC."""
 
 import process  # noqa: F401 - before torch is loaded
 
@@ -6,6 +6,8 @@ import process  # noqa: F401 - before torch is loaded
 from train.cli import parse_config
 from train.errors import run_main
 from train.loop import fit
+from train.prediction import predict
 from train.tasks import task_of
+from train.weights import load
 
-__all__ = ["fit", "parse_config", "run_main", "task_of"]
+__all__ = ["fit", "load", "parse_config", "predict", "run_main", "task_of"]

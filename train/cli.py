@@ -38,11 +38,7 @@ def parse_config(
     `first_try` is the small dataset to use when neither --config nor --dataset is given. `schema_of` says which schema the content
     of a row follows. Datasets whose name begins with `prefix` are accepted too.
     """
-    chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    chooser.add_argument(
-        "--config", metavar="ROW", help=f"a row, as {default}, or FILE.json/ROW of a table file of yours"
-    )
-    chooser.add_argument("--model", metavar="NAME", help="the row of another model")
+    chooser = make_chooser(default)
     chosen, words = chooser.parse_known_args(argv)
     row = choose_row(main, chosen, asked_dataset(words, main, datasets, prefix), default)
     content = {"seed": row.seeds[0], **row.config}
@@ -66,6 +62,11 @@ def parse_config(
     check_processes(main, config)
     changed = changed_keys(identity(content), identity(config.model_dump()))
     config._name = run_name(str(row), changed)
+    if chosen.predict:  # like --help, it ends the program
+        from train.prediction import predict_file
+
+        predict_file(config, chosen.predict, chosen.scores, chosen.weights)
+        raise SystemExit(0)
     return config
 
 
@@ -83,6 +84,20 @@ def check_processes(main, config):
 
 # --------------------------------------------------------------------------------------------------------------------
 # Which row
+
+
+def make_chooser(default):
+    """The parser of what is not a key of the configuration."""
+    chooser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name, metavar, text in (
+        ("config", "ROW", f"a row, as {default}, or FILE.json/ROW of a table file of yours"),
+        ("model", "NAME", "the row of another model"),
+        ("predict", "FILE", "no training: the scores of the trained net for the graphs of an .npz file (docs/runs.md)"),
+        ("scores", "FILE", "with --predict: an .npz file for the scores, which are printed otherwise"),
+        ("weights", "EPOCH", "with --predict: best or last, instead of what the row says"),
+    ):
+        chooser.add_argument(f"--{name}", metavar=metavar, help=text)
+    return chooser
 
 
 def choose_row(main, chosen, dataset, default):

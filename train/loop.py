@@ -27,6 +27,7 @@ from train.checkpoint import load_state, save_state
 from train.distributed import Alone, join
 from train.progress import Progress
 from train.random_state import get_random_state, make_deterministic, seed_all, set_random_state
+from train.weights import save_weights
 
 SHARE = 0.03  # of its time a run may spend on checkpoints
 
@@ -278,6 +279,7 @@ def train_to_the_end(trainer, run, board, check_signals):
                     progress.show(record)
             if trainer.processes.first:
                 checkpoints.save()
+                save_weights(run, trainer)
             last = trainer.evaluate(check_signals)
             best = last
             if trainer.best is not None and trainer.best["epoch"] != trainer.epoch:
