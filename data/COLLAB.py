@@ -28,10 +28,7 @@ from data.store import Field, PackedWriter
 
 ZIP = RawFile(
     "ogbl_collab/collab.zip",
-    (
-        "https://snap.stanford.edu/ogb/data/linkproppred/collab.zip",
-        "http://snap.stanford.edu/ogb/data/linkproppred/collab.zip",
-    ),
+    ("https://snap.stanford.edu/ogb/data/linkproppred/collab.zip",),
 )
 FOLDERS = ("ogbl_collab", "collab", "ogbl_collab/collab")  # names of the unpacked zip below a data folder
 SPLIT_FILES = {"train": "train.pt", "val": "valid.pt", "test": "test.pt"}

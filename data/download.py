@@ -1,8 +1,8 @@
 """Raw files of a dataset: from the folder the user names, the project's own, or a download.
 
 A download tries several addresses, resumes where it was cut off, is compared with its SHA-256 and gets its name only when it
-is complete. Where no SHA-256 is known beforehand, that of the first download is recorded in raw/checksums.json and enforced
-ever after.
+is complete. What a server says of a resumed file (range, length, version) must fit what was received before. Where no SHA-256
+is known beforehand, that of the first download is recorded in raw/checksums.json and enforced ever after.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import hashlib
 import http.client
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -150,28 +151,49 @@ def _fetch(url, part, name):
                 part.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
                 break  # asking again will not help
+        except Changed as error:
+            problem = error
+            part.unlink(missing_ok=True)
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             problem = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"
     raise DataError(str(problem))
 
 
+class Changed(DataError):
+    """The rest of a file does not fit its beginning: begin again."""
+
+
+class NoDowngrade(urllib.request.HTTPRedirectHandler):
+    """Refuses to be sent from https to plain http, where anybody on the way could change the file."""
+
+    def redirect_request(self, request, *arguments):
+        new = super().redirect_request(request, *arguments)
+        if new is not None and request.type == "https" and new.type != "https":
+            raise DataError(f"it leads from https to {new.full_url}")
+        return new
+
+
 def _receive(url, part, name):
     """One request. Goes on from the bytes that are there if they are of the same version of the same address, and raises if fewer
-    arrive than announced. The version is what the server calls it (ETag or date), noted beside the bytes."""
+    arrive than announced. The version is what the server calls it (ETag or date), noted beside the bytes with the length."""
     note = version_note(part)
     noted = note.read_text().split("\n") if note.exists() and part.exists() else []
-    have = part.stat().st_size if len(noted) == 2 and noted[0] == url and noted[1] else 0
+    have = part.stat().st_size if len(noted) == 3 and noted[0] == url and noted[1] else 0
     headers = {"Range": f"bytes={have}-", "If-Range": noted[1]} if have else {}
-    request = urllib.request.Request(url, headers=headers)
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", **headers})
     with contextlib.ExitStack() as stack:
-        answer = stack.enter_context(urllib.request.urlopen(request, timeout=TIMEOUT))
+        answer = stack.enter_context(urllib.request.build_opener(NoDowngrade).open(request, timeout=TIMEOUT))
         if answer.headers.get_content_type() == "text/html":  # of a login or an error: it would be trusted ever after
             raise DataError("the answer is a web page, not the file")
-        if answer.status != 206:  # everything from the beginning
+        if (encoding := answer.headers.get("Content-Encoding", "identity")).lower() != "identity":
+            raise DataError(f"the answer is encoded ({encoding}), which was not asked for")
+        length = length_of(answer)
+        if answer.status == 206:
+            check_rest(answer, have, length, *(noted[1:] or ("", "")))
+        else:  # everything from the beginning
             have = 0
-            note.write_text(f"{url}\n{version_of(answer)}")
-        length = answer.headers.get("Content-Length")
-        total = have + int(length) if length is not None else None
+            note.write_text(f"{url}\n{version_of(answer)}\n{'' if length is None else length}")
+        total = have + length if length is not None else None
         bar = stack.enter_context(tqdm(total=total, initial=have, desc=name, unit="B", unit_scale=True, disable=None))
         file = stack.enter_context(open(part, "ab" if have else "wb"))
         while piece := answer.read(PIECE):
@@ -182,6 +204,30 @@ def _receive(url, part, name):
     received = part.stat().st_size
     if total is not None and received != total:
         raise http.client.IncompleteRead(b"", total - received)
+
+
+def length_of(answer):
+    """The number of bytes that are announced, None if none is."""
+    text = answer.headers.get("Content-Length")
+    if text is not None and not re.fullmatch(r"[0-9]{1,18}", text):
+        raise DataError(f"Content-Length {text!r} is not a number")
+    return None if text is None else int(text)
+
+
+def check_rest(answer, have, length, version, whole):
+    """Raise unless the answer is the rest of the file, from byte `have`, of the same version and length as its beginning."""
+    if not have:
+        raise DataError("the answer is a part of the file, and the whole was asked for")
+    text = answer.headers.get("Content-Range", "")
+    found = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)", text)
+    if not found:
+        raise Changed(f"Content-Range {text!r} does not say which part of the file it is")
+    first, last, total = found.groups()
+    fits = int(first) == have and (length is None or int(last) + 1 == have + length)
+    if not fits or (total != "*" and (int(total) != int(last) + 1 or total != (whole or total))):
+        raise Changed(f"Content-Range {text!r} does not go on from byte {have} to the end of {whole or 'the file'}")
+    if (now := version_of(answer)) and now != version:
+        raise Changed(f"it is another version now ({now} instead of {version})")
 
 
 def version_note(part):

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -41,8 +43,46 @@ class Handler(BaseHTTPRequestHandler):
         rest = CONTENT[first:]
         content = rest[: len(rest) // 2] if n <= 2 else rest
         assert self.headers.get("If-Range") == ('"v1"' if begin else None)
-        self.send(content, 206 if begin else 200, len(rest), [("ETag", '"v1"')])
+        where = [("Content-Range", f"bytes {first}-{len(CONTENT) - 1}/{len(CONTENT)}")] if begin else []
+        self.send(content, 206 if begin else 200, len(rest), [("ETag", '"v1"'), *where])
         self.close_connection = True
+
+    def rest_of(self, n, content=CONTENT, content_range=None, tag='"v1"', encoding=None):
+        """The first answer stops in the middle. The second is `content` under `content_range`, later ones are right."""
+        half = len(CONTENT) // 2
+        if n == 1 or (n > 2 and self.headers.get("Range") is None):
+            self.send(CONTENT[:half] if n == 1 else CONTENT, 200, len(CONTENT), [("ETag", '"v1"')])
+        else:
+            headers = [("ETag", tag)] + ([("Content-Encoding", encoding)] if encoding else [])
+            if content_range:
+                where = content_range.format(half=half, last=len(CONTENT) - 1, total=len(CONTENT))
+                headers.append(("Content-Range", where))
+            self.send(content[half:], 206, headers=headers)
+        self.close_connection = True
+
+    def rest_without_range(self, n):
+        self.rest_of(n)
+
+    def rest_from_elsewhere(self, n):
+        self.rest_of(n, CONTENT[:1] + CONTENT, "bytes 5-{last}/{total}")
+
+    def rest_of_another_length(self, n):
+        self.rest_of(n, CONTENT, "bytes {half}-{last}/999999999")
+
+    def rest_of_another_version(self, n):
+        self.rest_of(n, b"!" * len(CONTENT), "bytes {half}-{last}/{total}", tag='"v2"')
+
+    def rest_is_gibberish(self, n):
+        self.rest_of(n, CONTENT, "pages one to two")
+
+    def part_unasked(self, n):
+        self.send(CONTENT[:1000], 206, headers=[("Content-Range", f"bytes 0-999/{len(CONTENT)}")])
+
+    def encoded(self, n):
+        self.send(CONTENT, headers=[("Content-Encoding", "gzip")])
+
+    def odd_length(self, n):
+        self.send(CONTENT, length="many")
 
     def changes(self, n):  # cut off in the middle of another version, which is gone when the rest is asked for
         old = self.headers.get("If-Range") in (None, '"v0"') and n == 1
@@ -125,6 +165,35 @@ def test_the_file_arrives_whole(server, tmp_path, behaviour):
     assert not list(path.parent.glob(".*"))
 
 
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        "rest_without_range",
+        "rest_from_elsewhere",
+        "rest_of_another_length",
+        "rest_of_another_version",
+        "rest_is_gibberish",
+    ],
+)
+def test_a_rest_that_does_not_fit_is_not_joined(server, tmp_path, behaviour):
+    """No checksum is known: what is joined wrongly would be recorded as right."""
+    path = find(raw_file(server, behaviour, sha256=None), config(tmp_path))
+    assert path.read_bytes() == CONTENT
+    assert len(server.requests) == 3  # cut off, refused, from the beginning
+
+
+def test_https_does_not_lead_to_plain_http():
+    request = urllib.request.Request("https://127.0.0.1/file")
+    arguments = (None, 302, "Found", {}, "http://127.0.0.1/file")
+    with pytest.raises(DataError, match="from https to http://"):
+        download.NoDowngrade().redirect_request(request, *arguments)
+
+
+def test_no_address_is_plain_http():
+    sources = [path.read_text() for path in Path(download.__file__).parent.rglob("*.py")]
+    assert not [text for text in sources if '"http://' in text]
+
+
 def test_it_goes_on_where_it_was_cut_off(server, tmp_path):
     find(raw_file(server, "truncates"), config(tmp_path))
     ranges = [begin for _, begin in server.requests]
@@ -136,6 +205,7 @@ def test_it_goes_on_where_it_was_cut_off(server, tmp_path):
     [
         ("always_short", "IncompleteRead"), ("corrupts", "SHA-256"), ("stalls", "timed out"),
         ("broken", "HTTP 500"), ("missing", "HTTP 404"), ("empty", "empty"),
+        ("part_unasked", "a part of the file"), ("encoded", "encoded"), ("odd_length", "Content-Length 'many'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_an_error_and_leaves_nothing(server, tmp_path, behaviour, message):
