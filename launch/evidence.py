@@ -20,11 +20,11 @@ from runs.signals import end_with_pipe
 from runs.table_files import ROOT, find_table
 
 LIST = ROOT / "configs" / "evidence.json"
-KEYS = {"table": str, "rows": list, "seeds": int, "from_seed": int, "dataset": str, "why": str}
+KEYS = {"table": str, "rows": list, "seeds": int, "from_seed": int, "folds": int, "dataset": str, "why": str}
 
 
 def read_list(path=LIST):
-    """The entries: {"table": ..., "rows": [...], "seeds": n, "from_seed": 0, "dataset": None, "why": ...}."""
+    """The entries: {"table": ..., "rows": [...], "seeds": n, "from_seed": 0, "folds": n, "dataset": None, "why": ...}."""
     entries = json.loads(Path(path).read_text())
     for entry in entries:
         for key, value in entry.items():
@@ -37,7 +37,13 @@ def jobs_of(entry, out, **needed):
     """The jobs of one entry: the seeds number `from_seed` to `from_seed` + `seeds` - 1 of its rows."""
     rows = chosen_rows(find_table(entry["table"]), entry.get("rows", []))
     first = entry.get("from_seed", 0)
-    return make_jobs(rows, out, entry.get("dataset"), seeds=slice(first, first + entry.get("seeds", 1)), **needed)
+    seeds = slice(first, first + entry.get("seeds", 1))
+    return make_jobs(rows, out, entry.get("dataset"), seeds=seeds, folds=entry.get("folds"), **needed)
+
+
+def runs_of(job):
+    """[(identity, seed, fold)] of the results that a job makes."""
+    return [(job.id, job.seed, int(Path(name).parent.name.removeprefix("fold_"))) for name in job.results]
 
 
 def all_jobs(entries, out, **needed):
@@ -45,7 +51,7 @@ def all_jobs(entries, out, **needed):
     jobs = {}
     for entry in entries:
         for job in jobs_of(entry, out, **needed):
-            jobs.setdefault((job.id, job.seed), job)
+            jobs.setdefault(tuple(runs_of(job)), job)
     return list(jobs.values())
 
 
@@ -53,7 +59,7 @@ def collected(jobs):
     """The names of the jobs whose results are in results/ already."""
     records, _ = read_results([RESULTS]) if RESULTS.exists() else ([], [])
     known = {(record["id"], record["seed"], record["fold"]) for record in records}
-    return {job.name for job in jobs if all((job.id, job.seed, fold) in known for fold in range(len(job.results)))}
+    return {job.name for job in jobs if known.issuperset(runs_of(job))}
 
 
 def missing_jobs(entries, out):

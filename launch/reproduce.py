@@ -4,6 +4,7 @@ Environment variables, the same for every script:
 
     JOBS=n          runs at once on the CPU (1); with GPUs one run per GPU
     SEEDS=n         only the first n seeds of each row
+    SLICES=n        of a model selection: the grid of each fold in n parts, each a run of its own
     QUICK=1         a tiny part of the data, two epochs, one seed: to see that everything works
     DATASET=NAME    run the rows on another dataset, such as ZINC-redrawn; not the paper's data then, and marked as such
     OUT=FOLDER      where the runs are kept (out)
@@ -18,6 +19,7 @@ import argparse
 import importlib.util
 import os
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -45,39 +47,83 @@ def has_result(id, seed, path):
     return (record["id"], record["seed"], f"fold_{record['fold']}") == (id, seed, path.parent.name)
 
 
-def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), **needed):
+def has_part(id, seed, path):
+    """Whether this part of a grid is finished, or the whole run that it is for."""
+    if has_result(id, seed, path.parent.parent / "result.json"):
+        return True
+    try:
+        record = read_json(path)
+    except RunError:
+        return False
+    return isinstance(record, dict) and (record.get("id"), record.get("seed")) == (id, seed)
+
+
+def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=None, slices=1, **needed):
     """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
     early is a whole table of few seeds, not a few rows of it. A run that two rows want is one job. `seeds` chooses among
-    those of a row, `needed` has the cpus and gpus of each job."""
+    those of a row, `folds` is how many of the first are wanted, `needed` has the cpus and gpus of each job.
+
+    Of a model selection each fold is a job; with `slices` each part of its grid is one too, and the fold waits for them."""
     jobs, planned = [], set()
     for row in rows:
         changes = ({"dataset": dataset} if dataset else {}) | (row.quick_changes() if quick else {})
         config, id = row.changed(changes), row.id(changes)
         name = run_name(str(row), changed_keys(identity(row.config), identity(config)))
         folder = configuration_folder(out, config, name).relative_to(out)
-        folds = range(1 if quick else row.table.folds)
+        chosen = list(range(1 if quick else row.table.folds)[:folds])
         words = ["--config", f"{row.table.path}/{row.name}"]
         words += [word for key, value in changes.items() for word in (f"--{key}", as_text(value))]
-        words += ["--folds", ",".join(map(str, folds))] if row.table.folds > 1 else []
         for place, seed in enumerate(row.seeds[slice(1) if quick else seeds]):
             if (id, seed) in planned:
                 continue
             planned.add((id, seed))
-            results = [folder / f"seed_{seed}" / f"fold_{fold}" / "result.json" for fold in folds]
             command = (str(ROOT / f"main_{row.table.main}.py"), *words, "--seed", str(seed), "--out_dir", OUT)
+            where = {"out": out, "folder": str(folder / f"seed_{seed}"), "results": ()}
             job = Job(
                 f"{name} seed {seed}",
                 command,
-                out,
-                str(folder / f"seed_{seed}"),
-                tuple(map(str, results)),
+                **where,
                 accepts=partial(has_result, id, seed),
                 id=id,
                 seed=seed,
                 **needed,
             )
-            jobs.append((place, job))
+            if "grid" in config:
+                jobs += [(place, part) for fold in chosen for part in selection_jobs(job, fold, slices)]
+            else:
+                jobs.append((place, all_folds(job, chosen if row.table.folds > 1 else None)))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
+
+
+def all_folds(job, folds=None):
+    """The job that makes these folds one after the other; None: the only one there is."""
+    results = tuple(f"{job.folder}/fold_{fold}/result.json" for fold in folds or [0])
+    return replace(job, command=with_folds(job, folds) if folds else job.command, results=results)
+
+
+def with_folds(job, folds):
+    return (*job.command, "--folds", ",".join(map(str, folds)))
+
+
+def selection_jobs(job, fold, slices):
+    """A model selection on one fold, after the parts of its grid when there are several."""
+    folder, command, name = f"{job.folder}/fold_{fold}", with_folds(job, [fold]), f"{job.name} fold {fold}"
+    parts = []
+    for k in range(1, slices + 1 if slices > 1 else 1):
+        place = f"{folder}/part_{k}_of_{slices}"
+        parts.append(
+            replace(
+                job,
+                name=f"{name} part {k} of {slices}",
+                command=(*command, "--part", f"{k}/{slices}"),
+                folder=place,
+                results=(f"{place}/part.json",),
+                accepts=partial(has_part, job.id, job.seed),
+            )
+        )
+    needs = tuple(part.name for part in parts)
+    whole = replace(job, name=name, command=command, folder=folder, results=(f"{folder}/result.json",), needs=needs)
+    return [*parts, whole]
 
 
 def plan(out, make):
@@ -151,7 +197,8 @@ def main(argv=None):
 
     def jobs(engine):
         needed = {"cpus": number("CPUS", "1", least=1), "gpus": number("GPUS", str(min(1, engine.gpus)))}
-        return plan(out, partial(make_jobs, rows, out, setting("DATASET"), quick, seeds, **needed))
+        slices = number("SLICES", "1", least=1)
+        return plan(out, partial(make_jobs, rows, out, setting("DATASET"), quick, seeds, slices=slices, **needed))
 
     return run_jobs(jobs, table.name)
 

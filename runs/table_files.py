@@ -50,6 +50,7 @@ class Row:
 
     def __init__(self, table, name, content):
         self.table, self.name = table, name
+        self.key = name  # in the file that lists it, which may be another than its own
         self.seeds = content.get("seeds", table.seeds)
         self.printed = content.get("printed", name)
         self.note = content.get("note")
@@ -71,12 +72,10 @@ class Row:
         return hash_of(identity(with_changes(self.config, dict(changes))))
 
     def quick_changes(self):
-        """What QUICK=1 changes: of the keys that the table file lists those whose section the row has, and those of the data."""
-        return {
-            key: value
-            for key, value in self.table.quick.items()
-            if key.split(".")[0] in self.config or key.startswith("data.")
-        }
+        """What QUICK=1 changes: of the keys that the table file lists those whose section the row has, and those of the data; of a
+        model selection its own too."""
+        sections = {*self.config, "data"} | ({"selection"} if "grid" in self.config else set())
+        return {key: value for key, value in self.table.quick.items() if key.split(".")[0] in sections}
 
 
 class TableFile:
@@ -110,8 +109,8 @@ class TableFile:
         self.rows = {}
         for name, (label, file) in product(content["only"], files.items()):
             row = copy(file.row(name))
-            row.printed = f"{name}-{label}"
-            self.rows[row.printed] = row
+            row.key = row.printed = f"{name}-{label}"
+            self.rows[row.key] = row
         first, *others = files.values()
         self.paper, self.shared, self.quick, self.grid = content["paper"], {}, first.quick, first.grid
         for key in ("main", "seeds", "folds"):

@@ -3,7 +3,7 @@
 # made once.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 failed=()
-for script in "$here"/*/table*.sh; do
+for script in "$here"/*/table*.sh "$here"/*/figure*.sh; do
   status=0
   bash "$script" || status=$?
   if [ $status = 130 ]; then exit 130; fi

@@ -13,7 +13,7 @@ export QUICK=1 OUT=${OUT:-$here/../out/check}
 mkdir -p "$OUT/logs"
 names=("$@")
 if [ $# = 0 ]; then
-  for path in "$here"/*/table*.sh; do path=${path#"$here"/} && names+=("${path%.sh}"); done
+  for path in "$here"/*/table*.sh "$here"/*/figure*.sh; do path=${path#"$here"/} && names+=("${path%.sh}"); done
 fi
 for name in "${names[@]}"; do
   [ -e "$here/$name.sh" ] || { echo "check_all.sh: there is no script_reproduce/$name.sh" >&2; exit 2; }

@@ -4,6 +4,8 @@
 # JOBS=n       runs at once on the CPU (1); with GPUs one run per GPU
 # SEEDS=n      only the first n seeds of each row
 # QUICK=1      a tiny part of the data, two epochs, one seed: does everything work?
+# GRID=reduced of A Fair Comparison the tables with the reduced grid, TABLE_reduced.json
+# SLICES=n     of a model selection: the grid of each fold in n parts, runs of their own
 # DATASET=NAME another dataset for the rows, such as ZINC-rebuilt: marked as such
 # OUT=FOLDER   where the runs are kept (out in the project's folder)
 # ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores, GPUS=n GPUs per run (docs/scale.md)
@@ -24,9 +26,10 @@ make_absolute() {
 run_table() {
   make_absolute OUT GNN_DATA GNN_STORES
   local table=$1 status=0 folder=${OUT:-$root/out} python
+  if [ "${GRID:-full}" != full ]; then table+=_$GRID; fi
   python=$(bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt)
   cd "$root"
-  "$python" -m launch.reproduce "$@" || status=$?
+  "$python" -m launch.reproduce "$table" "${@:2}" || status=$?
   if [ "$status" -gt 1 ]; then return "$status"; fi
   local options=()
   if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); fi

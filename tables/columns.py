@@ -66,7 +66,7 @@ class Beside(Each):
         return Cell(entry.text, (entry.mean, entry.sd, "" if entry.mean is not None else entry.text))
 
     def columns(self, view):
-        name = f"{self.header}, ours" if view.paper else self.header
+        name = f"{self.header}, {view.ours}" if view.paper else self.header
         ours = Column(name, self.marked(view.lines, self.cell), self.fields, self.keep and view.paper)
         paper = Column(f"{self.header}, paper", self.marked(view.lines, self.paper), self.fields)
         return [paper, ours] if view.paper else [ours]

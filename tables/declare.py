@@ -4,8 +4,9 @@ A result belongs to a line when it has the identity of one of the line's rows (`
 """
 
 import csv
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from runs.collect import by_id
@@ -46,6 +47,22 @@ class Table:
     other_datasets: bool = True  # whether its rows can be run on another dataset
     without_rows: dict = field(default_factory=dict)  # {name of a line that no row stands for: why}
     picture: Picture | None = None  # in the place of the usual ones
+    of_other_tables: bool = False  # its lines are of runs that other tables print
+    variant: str = ""  # in words, where ours are other runs than the paper's: they are shown and not compared
+
+    @property
+    def label(self):
+        return self.number if self.number.startswith("Figure") else f"Table {self.number}"
+
+    @property
+    def command(self):
+        """The script below script_reproduce/PAPER/, with the variable that chooses a twin."""
+        script, twin = re.fullmatch(r"(?:[a-z]+_)?((?:table|figure)\w+?)(?:_(reduced))?", self.name).groups()
+        return f"GRID={twin} bash" if twin else "bash", f"{script}.sh"
+
+    def twin(self, suffix, variant):
+        """The same table of other runs: those of the file NAME_SUFFIX."""
+        return replace(self, name=f"{self.name}_{suffix}", variant=variant)
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,8 @@ class Line:
     @property
     def group(self):
         """The lines among which the best is marked."""
-        return self.dataset, self.number
+        features = self.asked[0][0].config.get("data", {}).get("features") if self.asked else None
+        return self.dataset, features, self.number
 
     @property
     def rows(self):

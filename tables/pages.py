@@ -70,6 +70,11 @@ class Made:
         return f"[{n} run{'s' * (n > 1)} of {rows} row{'s' * (rows > 1)}](../results/{self.page}){where}"
 
 
+def command_of(made):
+    bash, script = made.table.command
+    return f"{bash} script_reproduce/{made.paper.name}/{script}"
+
+
 def tables_made(paper, table, results):
     """The table on the paper's dataset, and on those that stand for it where there are results."""
     made = [Made(paper, table, d, table_view(table.name, results, d)) for d in (None, *table.stand_ins)]
@@ -80,17 +85,17 @@ def overview(made):
     """The cells of one table in docs/reproduce.md; hours and agreement are those of the first dataset with results."""
     first = made[0]
     lines = [line for line in first.view.lines if line.asked]
-    cells = (f"`bash script_reproduce/{first.paper.name}/{first.table.name}.sh`", *wanted_cells(lines))
+    cells = (f"`{command_of(first)}`", *wanted_cells(lines))
     if not first.begun:
         return (*cells, "-", "none yet", "-")
     cpu = sum(fmean(r["total_time_hr"] for r in line.results) * line.n_runs for line in first.begun)
-    judge = next(column for column in first.table.columns if isinstance(column, Agrees))
-    words = [word for line in first.begun if (word := judge.word(line))]
+    judges = [column for column in first.table.columns if isinstance(column, Agrees) and first.view.compared]
+    words = [word for line in first.begun for judge in judges if (word := judge.word(line))]
     return (
         *cells,
         f"{cpu:.1f} ({len(first.begun)} of {len(lines)} rows)",
         ", ".join(m.state() for m in made),
-        f"{words.count('yes')} of {len(words)}",
+        f"{words.count('yes')} of {len(words)}" if judges else "-",
     )
 
 
@@ -113,8 +118,8 @@ def wanted_cells(lines):
 
 
 def total(tables):
-    """The last line: all tables, a run that two of them want once."""
-    lines = [line for made in tables for line in made[0].view.lines if line.asked]
+    """The last line: all tables, a run that two of them want once. A reduced grid is asked for by its name."""
+    lines = [line for made in tables if not made[0].table.variant for line in made[0].view.lines if line.asked]
     return "`bash script_reproduce/all.sh`", *wanted_cells(lines), "", "", ""
 
 

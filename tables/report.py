@@ -20,7 +20,7 @@ from runs.table_files import ROOT, find_table
 from tables.columns import Agrees, Beside, Parameters, Score, runs
 from tables.documents import as_html, code_style, entries_of, highlighted
 from tables.formats import clean
-from tables.pages import tables_made
+from tables.pages import command_of, tables_made
 from tables.papers import PAPERS
 from tables.pictures import as_svg
 from tables.plot import draw_cost, draw_curves, draw_table, read_curves, table_points
@@ -93,7 +93,7 @@ class Site:
 
     def table(self, made):
         view, file = made.view, find_table(made.table.name)
-        columns, judge = view.columns(), judge_of(made.table)
+        columns, judge = view.columns(), judge_of(made)
         cells = list(zip(*(column.cells for column in columns), strict=True))
         lines = [row_of(line, columns, row, judge) for line, row in zip(view.lines, cells, strict=True)]
         differing = [
@@ -105,7 +105,7 @@ class Site:
             view.title,
             name=made.table.name,
             paper=made.paper.title,
-            command=f"bash script_reproduce/{made.paper.name}/{made.table.name}.sh",
+            command=command_of(made),
             option=f" --dataset {made.dataset}" if made.dataset else "",
             main=file.main,
             begun=made.begun,
@@ -120,8 +120,7 @@ class Site:
             folds=f"{file.folds} fold{'s' * (file.folds > 1)} per seed",
             file=file.path.relative_to(ROOT),
             rows=[
-                {"id": slug(r.name), "name": r.name, "config": json.dumps(r.config, indent=1)}
-                for r in file.rows.values()
+                {"id": slug(r.key), "name": r.key, "config": json.dumps(r.config, indent=1)} for r in file.rows.values()
             ],
         )
 
@@ -189,17 +188,19 @@ def deviations_file(paper):
     return ROOT / "docs" / "deviations" / f"{paper.name}.md"
 
 
-def judge_of(table):
-    """The column that says whether a row agrees."""
-    return next((column for column in table.columns if isinstance(column, Agrees)), Agrees())
+def judge_of(made):
+    """The column that says whether a row agrees; nothing does where ours are not to be compared."""
+    columns = made.table.columns if made.view.compared else ()
+    return next((column for column in columns if isinstance(column, Agrees)), Agrees())
 
 
 def summary_of(made):
     """A line of the overview."""
-    words = [judge_of(made.table).word(line) for line in made.begun] if made.view.compared else []
+    words = [judge_of(made).word(line) for line in made.begun]
     return {
         "page": path_of(made),
-        "title": f"Table {made.table.number}: {made.table.title}"
+        "title": f"{made.table.label}: {made.table.title}"
+        + (f", {made.table.variant}" if made.table.variant else "")
         + (f", ours on {made.dataset}" if made.dataset else ""),
         "rows": len(made.view.lines),
         "begun": len(made.begun),
@@ -221,7 +222,7 @@ def row_of(line, columns, cells, judge):
     shown = []
     for column, cell in zip(columns, cells, strict=True):
         value = next((v for v in cell.values if isinstance(v, int | float)), None)
-        link = f"#config-{slug(line.rows[0].name)}" if column.header == "row" and line.rows else None
+        link = f"#config-{slug(line.rows[0].key)}" if column.header == "row" and line.rows else None
         kind = "verdict" if column.header == "agrees" else None
         shown.append({"text": clean(cell.text), "mark": cell.mark, "value": value, "link": link, "class": kind})
     verdict = "yes" if word == "yes" else "no" if word.startswith("no") else ""
@@ -233,7 +234,7 @@ def reasons(made):
     path, table = deviations_file(made.paper), made.table
     if not path.exists():
         return []
-    words = (table.name, f"Table {table.number}", f"Tables {table.number}")
+    words = (table.name, table.label, f"Tables {table.number}")
     found = [entry for entry in entries_of(path.read_text()) if any(word in entry.text + entry.title for word in words)]
     link = f"../deviations/{made.paper.name}.html#"
     return [{"link": link + entry.anchor, "title": entry.title, "text": entry.first} for entry in found]
@@ -261,7 +262,7 @@ def lines_by_model(tables):
     """{model: its lines in all tables}"""
     found = {}
     for made in tables:
-        judge = judge_of(made.table)
+        judge = judge_of(made)
         main = main_column(made)
         for line in made.view.lines:
             word = judge.word(line)

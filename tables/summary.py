@@ -13,6 +13,8 @@ def printed_lines(results):
     found = []
     for paper in PAPERS:
         for table in paper.tables:
+            if table.of_other_tables:
+                continue
             file = table_files().get(table.name)
             if file and any(row.config.get("dataset") in datasets and row.id() in ids for row in file.rows.values()):
                 lines = lines_of(file, table, results)
@@ -35,8 +37,9 @@ def row_report(name, results, ours=None):
     found = printed_lines(results)
     seeds, folds = sorted({r["seed"] for r in results}), {r["fold"] for r in results}
     line = Line(name, None, results=results, folds=len(folds))
-    papers = [f"paper, Table {table.number}" for _, table, _ in found] if len(found) > 1 else ["paper"]
-    ours = ours or f"ours (seed {', '.join(map(str, seeds))}; {len(folds)} fold{'s' * (len(folds) > 1)})"
+    papers = [f"paper, {table.label}" for _, table, _ in found] if len(found) > 1 else ["paper"]
+    variants = "".join(f"; {variant}" for variant in dict.fromkeys(table.variant for _, table, _ in found) if variant)
+    ours = ours or f"ours (seed {', '.join(map(str, seeds))}; {len(folds)} fold{'s' * (len(folds) > 1)}{variants})"
     rows = [("", *papers, ours)]
     for column in columns_of(found, results):
         printed = [column.paper(other).text for _, _, other in found] or ["-"]
@@ -45,7 +48,7 @@ def row_report(name, results, ours=None):
             rows.append((column.label_of(line), *printed, found_here))
     if failed := [f"seed {r['seed']} fold {r['fold']}: {r['status']}" for r in results if r["status"] != "ok"]:
         rows.append(("not finished", *[""] * len(papers), ", ".join(failed)))
-    places = list(dict.fromkeys(f"Table {table.number} of {paper.title}" for paper, table, _ in found))
+    places = list(dict.fromkeys(f"{table.label} of {paper.title}" for paper, table, _ in found))
     title = f"{name}, {' and '.join(places)}" if places else f"{name} (not a row of the paper)"
     return "\n".join([title, "", *aligned(rows)])
 

@@ -37,6 +37,7 @@ class View:
     paper: bool = False  # whether a paper prints it
     compared: bool = False
     hide_empty: bool = True
+    ours: str = "ours"
 
     def columns(self):
         """The printed columns."""
@@ -60,13 +61,17 @@ def table_view(name, results, dataset=None, quick=False):
     if table and dataset and not table.other_datasets:
         raise SystemExit(f"--dataset {dataset}: the tables of {paper.title} have no other dataset")
     lines = lines_of(file, table, results, dataset, quick)
-    title = f"Table {table.number} of {paper.title}: {table.title}" if table else file.name
+    title = f"{table.label} of {paper.title}: {table.title}" if table else file.name
     if changed := ({"dataset": dataset} if dataset else {}) | (file.quick if quick else {}):
-        changes = ", ".join(f"{key}={as_text(value)}" for key, value in changed.items())
+        texts = {key: "smaller" if isinstance(value, dict) else as_text(value) for key, value in changed.items()}
+        changes = ", ".join(f"{key}={text}" for key, text in texts.items())
         title += f"; ours with {changes}" + ", not the paper's" * (table is not None) + ", not comparable" * quick
     if table is None:
         return View(file.name, title, lines, own_columns(results))
-    return View(file.name, title, lines, table.columns, True, not quick, table.hide_empty)
+    ours = "ours"
+    if table.variant:
+        title, ours = f"{title}; ours with the {table.variant}, not compared", f"ours ({table.variant})"
+    return View(file.name, title, lines, table.columns, True, not quick and not table.variant, table.hide_empty, ours)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runs.table_files import table_files
+from tables.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = Path(os.environ.get("GNN_VENV") or ROOT / ".venv")  # test.sh says which
@@ -112,7 +112,7 @@ def test_a_folder_that_is_no_environment_is_left_alone(scripts, tmp_path):
 
 
 REPRODUCE = ROOT / "script_reproduce"
-SCRIPTS = sorted(REPRODUCE.glob("*/table*.sh"))
+SCRIPTS = sorted(REPRODUCE.glob("*/*.sh"))
 
 
 def name_of(script):
@@ -129,13 +129,13 @@ def test_every_table_of_a_paper_has_a_script_that_names_it():
         assert source == 'source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"'
         assert call.startswith("run_table ") and call.endswith(' "$@"')
         named[call.split()[1]] = script
-    tables = {f"{t.path.parent.name}/{t.name}" for t in table_files().values() if t.path.parent.name in papers}
-    assert set(named) == tables
-    for table, script in named.items():
-        assert (
-            Path(table).name.removeprefix(f"{script.parent.name}_") == script.stem
-            and Path(table).parent.name == script.parent.name
-        )
+    declared = [(paper, table) for paper in PAPERS for table in paper.tables]
+    assert set(named) == {f"{paper.name}/{table.name}" for paper, table in declared if not table.variant}
+    for paper, table in declared:
+        bash, script = table.command
+        name = f"{paper.name}/{table.name}"
+        assert named[name.removesuffix("_reduced")] == REPRODUCE / paper.name / script
+        assert bash == ("GRID=reduced bash" if table.variant else "bash")
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def reproduce(tmp_path):
 
     def start(name, *rows, **environment):
         (tmp_path / "calls").unlink(missing_ok=True)
-        names = ("QUICK", "DATASET", "OUT", "ENGINE", "GNN_DATA", "GNN_STORES")
+        names = ("QUICK", "DATASET", "OUT", "ENGINE", "GRID", "GNN_DATA", "GNN_STORES")
         env = {key: value for key, value in os.environ.items() if key not in names} | environment
         command = ["bash", str(project / "script_reproduce" / f"{name}.sh"), *rows]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
@@ -184,6 +184,11 @@ def test_the_variables_of_a_script(reproduce, tmp_path):
     assert calls[2] == "P: -m tables.table table3 --out_dir T/my runs"
     _, calls = reproduce("benchmarking_gnns/table3", OUT="not made")
     assert len(calls) == 2  # without runs there is no table
+    _, calls = reproduce("fair_comparison/table3", "ENZYMES-GIN", GRID="reduced")
+    assert calls[1:] == [
+        "P: -m launch.reproduce fair_comparison/fair_table3_reduced ENZYMES-GIN",
+        "P: -m tables.table fair_table3_reduced --out_dir P/out",
+    ]
 
 
 @pytest.mark.parametrize(("code", "n_calls"), [(1, 3), (2, 2), (130, 2)])
@@ -197,7 +202,7 @@ def noting(tmp_path):
     """all.sh and check_all.sh beside scripts that only note that they began; two fail, one is stopped."""
     shutil.copytree(REPRODUCE, tmp_path / "scripts")
     codes = {"table2_CLUSTER": 1, "table2_CIFAR10": 1, "table2_ZINC": 130}
-    for path in (tmp_path / "scripts").glob("*/table*.sh"):
+    for path in (tmp_path / "scripts").glob("*/*.sh"):
         path.write_text(f'echo {path.stem} "$DATASET" >> "{tmp_path}/begun"; exit {codes.get(path.stem, 0)}')
     return tmp_path / "scripts"
 

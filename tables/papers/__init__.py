@@ -2,9 +2,9 @@
 
 from runs.measures import Measure
 from tables.columns import COSTS, ROW, Score
-from tables.papers import benchmarking_gnns, brec
+from tables.papers import benchmarking_gnns, brec, fair_comparison
 
-PAPERS = (benchmarking_gnns.PAPER, brec.PAPER)
+PAPERS = (benchmarking_gnns.PAPER, brec.PAPER, fair_comparison.PAPER)
 
 
 def declaration(file):

@@ -91,14 +91,38 @@ def test_a_main_file_understands_the_words_of_a_job(name, tmp_path):
     schema = SelectionConfig if table.grid else Config
     schemas = schema_of if table.main == "BREC" else (lambda content: schema)
     for quick in (False, True):
-        for job in make_jobs(list(table.rows.values()), tmp_path, quick=quick, seeds=slice(1)):
+        for job in make_jobs(list(table.rows.values()), tmp_path, quick=quick, seeds=slice(1), folds=1):
             words = [str(tmp_path) if word == module.OUT else word for word in job.command]
             assert words[0] == str(ROOT / f"main_{table.main}.py") and Path(words[0]).exists()
             dataset = find_row(words[2]).config["dataset"]
             config = parse_config(words[1:], table.main, [dataset], default=words[2], schema_of=schemas)
             run = config.run()
-            assert (run.id, run.seed, f"{run.name} seed {run.seed}") == (job.id, job.seed, job.name)
+            fold = " fold 0" if table.grid else ""  # of a model selection each fold is a job
+            assert (run.id, run.seed, f"{run.name} seed {run.seed}{fold}") == (job.id, job.seed, job.name)
             assert run.path / "result.json" == job.paths[0]
+
+
+def test_a_model_selection_is_a_job_per_fold_and_part(tmp_path):
+    """The fold waits for its parts, which leave their files in folders of their own."""
+    row = find_table("fair_table3").row("ENZYMES-GIN")
+    jobs = make_jobs([row], tmp_path, slices=2)
+    assert [job.name.removeprefix("fair_GIN/ENZYMES seed 42 ") for job in jobs[:4]] == [
+        "fold 0 part 1 of 2", "fold 0 part 2 of 2", "fold 0", "fold 1 part 1 of 2",
+    ]  # fmt: skip
+    first, second, whole = jobs[:3]
+    assert len(jobs) == 30 and whole.needs == (first.name, second.name) and not first.needs
+    assert first.command[-4:] == ("--folds", "0", "--part", "1/2") and whole.command[-2:] == ("--folds", "0")
+    assert first.paths == [whole.paths[0].parent / "part_1_of_2" / "part.json"] and not first.done()
+    write_json(made(first.paths[0]), {"id": first.id, "seed": 42, "part": "1/2"})
+    assert first.done() and not second.done()
+    write_json(made(second.paths[0]), {"id": "of another", "seed": 42, "part": "2/2"})
+    assert not second.done()
+    assert [len(make_jobs([row], tmp_path, folds=n)) for n in (None, 2)] == [10, 2]
+
+
+def made(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def test_rows_are_chosen_by_name():
@@ -338,7 +362,9 @@ def test_two_scripts_at_once_do_each_run_once(project):
 
 def test_the_list_of_our_own_runs_is_one_of_rows_that_exist(tmp_path):
     jobs = evidence.all_jobs(evidence.read_list(), tmp_path)
-    assert len(jobs) == len({(job.id, job.seed) for job in jobs}) == len({job.name for job in jobs}) > 100
+    assert len(jobs) == len({job.name for job in jobs}) > 300
+    runs = [run for job in jobs for run in evidence.runs_of(job)]
+    assert len(runs) == len(set(runs)) > 1000
 
 
 def test_a_run_of_two_entries_is_one_job(tmp_path):

@@ -183,6 +183,13 @@ def test_a_file_like_another_has_other_keys_and_other_lists(write):
     assert row.id() != base.row("A").id() and not like.made_of_others
 
 
+def test_a_quick_selection_is_assessed_once():
+    row = find_row("fair_GIN/ENZYMES")
+    changed = row.changed(row.quick_changes())
+    assert changed["selection"] == {"repetitions": 1} and len(expand(changed["grid"])) == 4
+    assert "selection.repetitions" not in find_row("table3/GCN-none-L4").quick_changes()
+
+
 def test_a_table_over_several_files_has_their_rows(write):
     write(GRID)
     write({"like": "mine", "grid": {"net.L": [4]}}, "other.json")
@@ -212,12 +219,7 @@ def test_mistakes_in_files_made_of_others_are_named(write, content, message):
 
 def test_the_reduced_grid_has_four_trainings_of_eight_configurations():
     """R10: both criteria of four trainings, 100 epochs and a patience of 25, the baseline 200 and 50; results of their own."""
-    full = {
-        row.id()
-        for t in table_files().values()
-        if t.paper and not t.name.endswith("_reduced")
-        for row in t.rows.values()
-    }
+    full = {row.id() for t in table_files().values() if not t.name.endswith("_reduced") for row in t.rows.values()}
     for name in ("baseline", "DGCNN", "DiffPool", "ECC", "GIN", "GraphSAGE"):
         for row in find_table(f"fair_{name}_reduced").rows.values():
             grid, stop = row.config["grid"], row.config["train"]["stop"]

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Figure 1 of A Fair Comparison: validation against test scores. The runs are those of Tables 3 and 4.
+# Rows are in configs/fair_comparison/fair_figure1.json, their grids in the files that it names; arguments choose rows. GRID=reduced: a grid of
+# eight configurations, results of their own. SLICES=n, QUICK=1, JOBS=n, ENGINE=ray ...: see ../common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+run_table fair_comparison/fair_figure1 "$@"
