@@ -38,10 +38,19 @@ Taxonomy of Benchmarks:
     neighbourhood       along edges, or in complete graphs without any
     unit_rows           ReLU, then rows of length 1
 
+Long Range Graph Benchmark, and its retuned rows:
+
+    sym_gcn_layer       GCN                 gcnii_layer         GCNII
+    gine_layer          GINE                gatedgcn_layer      GatedGCN, as above
+    attention           of all nodes of a graph to each other
+    transformer_layer   Transformer         san_layer           SAN
+    gps_layer           GPS: message passing and attention side by side
+
 What they are written in:
 
     ops                 sums, means and maxima over the neighbours
     fused               the same in fewer steps, for a CPU; called beside the plain formula that it equals
+    fused_attention     the same for attention inside graphs
     two_maps            W2 ReLU(norm(W1 x))
     subgraphs           many subgraphs of each graph on one copy of its edges
     dense, padding      graphs as n x n matrices in one tensor

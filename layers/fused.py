@@ -97,6 +97,41 @@ class GatedMean(Function):
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# Sum of rectified messages (GINE)
+
+
+def relu_sum(g, h, e):
+    """Σ_{j -> i} ReLU(h_j + e_ij): h (N, d), e (E, d) -> (N, d). It keeps one tensor of E x d numbers."""
+    return ReluSum.apply(g, h, e)
+
+
+class ReluSum(Function):
+    @staticmethod
+    def forward(ctx, g, h, e):
+        g = with_edge_ids(g)
+        src, _ = g.edges()
+        message = torch.empty_like(e)
+        for rows in blocks(*e.shape):
+            x = torch.index_select(h, 0, src[rows], out=message[rows])
+            x += e[rows]
+            x.relu_()
+        ctx.g = g
+        ctx.save_for_backward(message)
+        return ops.copy_e_sum(g, message)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_sum):
+        (message,) = ctx.saved_tensors
+        _, dst = ctx.g.edges()
+        d = torch.empty_like(message)
+        for rows in blocks(*message.shape):
+            x = torch.index_select(d_sum, 0, dst[rows], out=d[rows])
+            torch.ops.aten.threshold_backward.grad_input(x, message[rows], 0, grad_input=x)
+        return None, ops.copy_e_sum(dgl.reverse(ctx.g, copy_ndata=False), d), d
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Attention (GAT), weighted sums (MoNet)
 
 

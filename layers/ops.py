@@ -31,6 +31,11 @@ def copy_e_sum(g, e):
     return ops.copy_e_sum(with_edge_ids(g), e)
 
 
+def u_add_e(g, u, e):
+    """u_j + e_ij for each edge: (N, …), (E, …) -> (E, …)."""
+    return ops.u_add_e(with_edge_ids(g), u, e)
+
+
 def u_add_v(g, u, v):
     """u_j + v_i for each edge: (N, …), (N, …) -> (E, …)."""
     return ops.u_add_v(with_edge_ids(g), u, v)
@@ -51,6 +56,21 @@ def u_mul_e_max(g, u, e):
 def edge_softmax(g, e):
     """exp(e_ij) / Σ_j' exp(e_ij') over the edges into i: (E, …) -> (E, …)."""
     return dgl.nn.functional.edge_softmax(with_edge_ids(g), e)
+
+
+def sym_norm_sum(g, u):
+    """Σ_j u_j / √(deg_j deg_i) over the neighbours of i and i itself, deg the in-degree and one more: (N, d) -> (N, d).
+
+    Every node has exactly one self-loop here, whether the graph has it, has it twice, or not.
+    """
+    loops = g.in_degrees().new_zeros(g.num_nodes())
+    src, dst = g.edges()
+    if (own := src[src == dst]).numel():
+        loops = torch.bincount(own, minlength=g.num_nodes())
+    scale = (g.in_degrees() - loops + 1).to(u.dtype).rsqrt()[:, None]
+    u = scale * u
+    total = copy_u_sum(g, u) + (u * (1 - loops)[:, None] if own.numel() else u)
+    return scale * total
 
 
 def zero_without_neighbours(g, h):

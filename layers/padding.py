@@ -1,10 +1,15 @@
 """Graphs of different size in one dense tensor: which of its places are real, and which graphs to put together."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
+from torch.autograd import Function
 
 # What one more piece costs, in pairs of nodes (measured): fewer pieces mean more padding.
 PAIRS_PER_PIECE = 500
+# Pairs of a piece of attention: what is computed for them stays in the cache
+MAX_PAIRS = 2**16
 
 
 class Padding:
@@ -37,6 +42,96 @@ class Padding:
         if self.mask is not None:
             x = x.index_select(1, self.real.flatten().nonzero().flatten())
         return x.t()
+
+
+class Piece(NamedTuple):
+    """Some graphs of a batch, padded to n nodes each: `rows` of the nodes in the order of the pieces stand at `places` of B n."""
+
+    rows: slice
+    places: torch.Tensor | None  # None: no graph is padded
+    padding: Padding
+    hidden: torch.Tensor  # (B, 1, 1, n) 0 for a node, -inf for padding: added to scores
+
+    @property
+    def shape(self):
+        return len(self.padding.sizes), self.padding.n
+
+
+class Pieces:
+    """The nodes of a batch of graphs as padded pieces of similar size: attention inside a graph is dense there.
+
+    order     (N,) the nodes piece after piece; inverse (N,) where each node stands in it
+    pieces    what `split` gives tensors for; graphs without nodes are in none
+
+        >>> pieces = Pieces(dgl.batch([dgl.graph(([], []), num_nodes=n) for n in (2, 60, 1)]))
+        >>> [tuple(x.shape) for x in pieces.pad(torch.randn(63, 8))]
+        [(2, 2, 8), (1, 60, 8)]
+    """
+
+    def __init__(self, g, max_pairs=MAX_PAIRS, dtype=torch.float32):
+        sizes = g.batch_num_nodes()
+        device, numbers = sizes.device, sizes.cpu().numpy()
+        graphs = np.flatnonzero(numbers)
+        first = np.cumsum(numbers) - numbers
+        self.pieces, order = [], []
+        for chosen in similar_sizes(numbers[graphs], max_pairs) if len(graphs) else []:
+            chosen = graphs[chosen]
+            n, start = numbers[chosen], sum(map(len, order))
+            inside = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)  # number of a node in its graph
+            order.append(np.repeat(first[chosen], n) + inside)
+            places = None
+            if n.min() < n.max():
+                places = torch.from_numpy(np.repeat(np.arange(len(n)) * n.max(), n) + inside).to(device)
+            rows = slice(start, start + len(inside))
+            padding = Padding(sizes[torch.from_numpy(chosen).to(device)], dtype)
+            hidden = torch.zeros(padding.real.shape, dtype=dtype, device=device).masked_fill_(~padding.real, -torch.inf)
+            self.pieces.append(Piece(rows, places, padding, hidden[:, None, None]))
+        self.order = torch.from_numpy(np.concatenate(order or [first[:0]])).to(device)
+        self.inverse = torch.empty_like(self.order)
+        self.inverse[self.order] = torch.arange(len(self.order), device=device)
+
+    def __iter__(self):
+        return iter(self.pieces)
+
+    def pad(self, h):
+        """h (N, …) -> [(B, n, …) of each piece], zero at the padding."""
+        h = Permuted.apply(h, self.order, self.inverse)
+        return [padded(h[piece.rows], piece) for piece in self]
+
+    def unpad(self, tensors, like):
+        """[(B, n, …) of each piece] -> (N, …); `like` gives the shape of none."""
+        if not tensors:
+            return torch.zeros_like(like)
+        h = torch.cat([without_padding(x, piece) for x, piece in zip(tensors, self, strict=True)])
+        return Permuted.apply(h, self.inverse, self.order)
+
+
+class Permuted(Function):
+    """h[order]; its gradient is a lookup too."""
+
+    @staticmethod
+    def forward(ctx, h, order, inverse):
+        ctx.save_for_backward(order, inverse)
+        return h.index_select(0, order)
+
+    @staticmethod
+    def backward(ctx, d):
+        order, inverse = ctx.saved_tensors
+        return Permuted.apply(d, inverse, order), None, None
+
+
+def padded(rows, piece):
+    """(M, …) -> (B, n, …), zero at the padding."""
+    if piece.places is None:
+        return rows.unflatten(0, piece.shape)
+    B, n = piece.shape
+    return rows.new_zeros(B * n, *rows.shape[1:]).index_copy(0, piece.places, rows).unflatten(0, (B, n))
+
+
+def without_padding(x, piece):
+    """(B, n, …) -> (M, …)."""
+    x = x.flatten(0, 1)
+    return x if piece.places is None else x.index_select(0, piece.places)
 
 
 def n_pairs(sizes):

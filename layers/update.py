@@ -12,25 +12,36 @@ class Update(nn.Module):
         h' = h + σ(BN(ĥ))
 
     Shapes: h (N, in_dim), ĥ (N, out_dim) -> h' (N, out_dim). There is no residual connection where in_dim != out_dim. With
-    graph_norm ĥ is first divided by the root of the size of its graph, eq. (73).
+    graph_norm ĥ is first divided by the root of the size of its graph, eq. (73). With keep_residual dropout acts on σ(BN(ĥ)) alone,
+    as in the retuned nets of LRGB, and h is added to what is left.
 
         >>> g = dgl.graph(([0, 1], [1, 2]))
         >>> h = Update(8, 8)(g, torch.ones(3, 8), torch.randn(3, 8))
     """
 
     def __init__(
-        self, in_dim, out_dim, dropout=0.0, batch_norm=True, residual=True, graph_norm=False, activation=F.relu
+        self,
+        in_dim,
+        out_dim,
+        dropout=0.0,
+        batch_norm=True,
+        residual=True,
+        graph_norm=False,
+        activation=F.relu,
+        keep_residual=False,
     ):
         super().__init__()
         self.norm = nn.BatchNorm1d(out_dim) if batch_norm else nn.Identity()
         self.residual = residual and in_dim == out_dim
-        self.graph_norm, self.activation = graph_norm, activation
+        self.graph_norm, self.activation, self.keep_residual = graph_norm, activation, keep_residual
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, g, h, h_hat):
         if self.graph_norm:
             h_hat = graph_size_norm(g, h_hat)
         h_new = self.activation(self.norm(h_hat))
+        if self.residual and self.keep_residual:
+            return h + self.dropout(h_new)
         return self.dropout(h + h_new if self.residual else h_new)
 
 
