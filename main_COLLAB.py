@@ -7,8 +7,8 @@ writes a small one to try).
 
 from data.COLLAB import COLLAB, OwnCOLLAB
 from nets import build_net
-from tables import row_report
-from train import fit, parse_config, run_main, task_of
+from tables import row_report, selection_report
+from train import fit, parse_config, run_main, select, task_of
 
 DATASETS = {"COLLAB": COLLAB, "COLLAB-own": OwnCOLLAB}
 
@@ -17,6 +17,9 @@ def main(argv=None):
     config = parse_config(argv, "COLLAB", DATASETS, default="table2_COLLAB/GCN-L3", description=__doc__)
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
     task = task_of(dataset)
+    if config.selects:  # the row has a grid: compare its configurations, then train and test the best one
+        print(selection_report(config.name, config.grid, select(config, dataset, task)))
+        return
     results = []
     for run in config.runs(dataset.chosen_folds(config.folds)):
         net = build_net(config.net, dataset.features, task, seed=run.seed)

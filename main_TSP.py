@@ -6,8 +6,8 @@ once. Copy this file to add a dataset of edge classification: change the dataset
 
 from data.TSP import DATASETS
 from nets import build_net
-from tables import row_report
-from train import fit, parse_config, run_main, task_of
+from tables import row_report, selection_report
+from train import fit, parse_config, run_main, select, task_of
 
 
 def main(argv=None):
@@ -16,6 +16,9 @@ def main(argv=None):
     )
     dataset = DATASETS[config.dataset](config.data, needs=config.net.needs)
     task = task_of(dataset)
+    if config.selects:  # the row has a grid: compare its configurations, then train and test the best one
+        print(selection_report(config.name, config.grid, select(config, dataset, task)))
+        return
     results = []
     for run in config.runs(dataset.chosen_folds(config.folds)):
         net = build_net(config.net, dataset.features, task, seed=run.seed)

@@ -268,12 +268,13 @@ def find_table(name):
 
 
 def find_row(name, main=None):
-    """The row of a name: `table2_ZINC/GCN-L4`, `my_table.json/GCN-L4`, or `GCN-L4` where only one table (of this main) has it."""
+    """The row of a name: `table2_ZINC/GCN-L4`, `my_table.json/GCN-L4`, or `GCN-L4` where only one table (of this main) has it;
+    of a table with one row also its own name."""
     if "/" in name:
         table, _, row = name.rpartition("/")
         if not row.endswith(".json"):
             return find_table(table).row(row)
-    if name.endswith(".json"):
+    if name.endswith(".json") or name in table_files():
         table = find_table(name)
         if len(table.rows) > 1:
             raise ConfigError(

@@ -17,7 +17,7 @@ from nets import NETS
 from runs.errors import ConfigError, nearest, similar
 from runs.identity import identity, kind_of
 from runs.naming import changed_keys, run_name
-from runs.table_files import find_row, find_table, table_files, with_changes
+from runs.table_files import expand, find_row, find_table, table_files, with_changes
 from train.config import Config
 from train.distributed import number_of_processes
 
@@ -42,7 +42,7 @@ def parse_config(
     chosen, words = chooser.parse_known_args(argv)
     row = choose_row(main, chosen, asked_dataset(words, main, datasets, prefix), default)
     content = {"seed": row.seeds[0], **row.config}
-    schema = schema_of(content)
+    content, schema = with_grid(row, content, schema_of(content), words, chosen.select)
     check_model(row, content, schema)
 
     keys = all_keys(schema, with_changes(content, asked_kinds(words)))
@@ -60,7 +60,7 @@ def parse_config(
     if not known_dataset(config.dataset, datasets, prefix):
         raise ConfigError(f"{row}: dataset={config.dataset!r}: main_{main}.py knows {names_of(datasets, prefix)}")
     check_processes(main, config)
-    changed = changed_keys(identity(content), identity(config.model_dump()))
+    changed = changed_keys(identity(row.config), identity(config.model_dump()))
     config._name = run_name(str(row), changed)
     if chosen.predict:  # like --help, it ends the program
         from train.prediction import predict_file
@@ -97,7 +97,32 @@ def make_chooser(default):
         ("weights", "EPOCH", "with --predict: best or last, instead of what the row says"),
     ):
         chooser.add_argument(f"--{name}", metavar=metavar, help=text)
+    chooser.add_argument(
+        "--select",
+        action="store_true",
+        help="compare the configurations of the row's grid, train and test the best (docs/runs.md)",
+    )
     return chooser
+
+
+def with_grid(row, content, schema, words, select):
+    """(content, schema) of a row with a grid, in the table file or behind --grid: that of a model selection."""
+    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    peek.add_argument("--grid", type=as_json)
+    grid = peek.parse_known_args(words)[0].grid or content.get("grid")
+    if grid is None and select:
+        raise ConfigError(
+            f"--select: {row} has no grid: add one to the table file, or as --grid '{{\"net.L\": [2, 4]}}'"
+        )
+    if grid is None:
+        return content, schema
+    if not issubclass(schema, Config):
+        raise ConfigError(f"{row}: grid: only nets that are trained on folds are selected")
+    from train.selection import SelectionConfig  # which builds on this module
+
+    if not isinstance(grid, dict):
+        raise ConfigError(f"grid={grid!r}: expected keys and lists of values, as '{{\"net.L\": [2, 4]}}'")
+    return with_changes(content, expand(grid)[0] if grid else {}) | {"grid": grid}, SelectionConfig
 
 
 def choose_row(main, chosen, dataset, default):

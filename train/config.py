@@ -112,6 +112,11 @@ class Config(SeededConfig):
     net: AnyNet
     train: TrainConfig
 
+    @property
+    def selects(self):
+        """Whether the configurations of a grid are compared (train/selection.py) instead of one being trained."""
+        return False
+
     def runs(self, folds):
         """The runs of all seeds on these folds."""
         return [one.run(fold) for one in self.each_seed() for fold in folds]

@@ -24,6 +24,7 @@ from runs.ledger import Ledger
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
 from runs.table_files import expand, with_changes
+from train.cli import validate
 from train.config import Config
 from train.loop import Trainer, choose_device, is_out_of_memory
 from train.optim import Select
@@ -59,13 +60,23 @@ class SelectionConfig(Config):
     def configurations(self):
         """[(changes, configuration)] in the order of the grid."""
         base = self.model_dump(exclude={"grid", "selection", "part"})
-        made = []
-        for changes in expand(self.grid):
-            try:
-                made.append((changes, Config.model_validate(with_changes(base, changes))))
-            except ValueError as error:
-                raise ConfigError(f"grid: {changes}: {error}") from None
+        if wrong := [key for key in self.grid if not key.startswith(("net.", "train."))]:
+            raise ConfigError(f"grid: {wrong[0]}: expected keys of net and train; the data is the same for all")
+        made = [
+            (changes, validate(with_changes(base, changes), f"grid, {changes}", Config))
+            for changes in expand(self.grid)
+        ]
+        for changes, config in made:
+            if not config.net.needs.items() <= self.net.needs.items():
+                raise ConfigError(f"grid, {changes}: it needs other encodings than the first: take a table for each")
         return made
+
+    @property
+    def selects(self):
+        return True
+
+    def runs(self, folds):
+        raise ConfigError("this main file does not select: call train.selection.select as main_CSL.py does")
 
     @property
     def slice(self):
@@ -272,6 +283,16 @@ def select_and_assess(config, dataset, fold_index, task):
                 ledger.append(name, **assess(config, dataset, fold_index, task, winner, repetition))
         finals = [ledger.lines[name] for name in names]
         return run.save_result(**summary(config, dataset, task, ledger, n, winner, finals))
+
+
+def select(config, dataset, task):
+    """The selection of every seed and fold: [(result, lines of its ledger)]; of a part of the grid alone nothing."""
+    folds, outcomes = dataset.chosen_folds(config.folds), []
+    for one in config.each_seed():
+        for fold in folds:
+            if (result := select_and_assess(one, dataset, fold, task)) is not None:
+                outcomes.append((result, Ledger(one.run(fold).path / LEDGER).lines))
+    return outcomes
 
 
 def search_part(config, dataset, fold_index, task, run):
