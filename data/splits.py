@@ -16,13 +16,19 @@ def consecutive(sizes):
     return {part: np.arange(end - size, end) for (part, size), end in zip(sizes.items(), ends, strict=True)}
 
 
-def stratified_folds(labels, n_folds, random):
-    """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
-    on the rest; 5 folds give 3:1:1."""
+def stratified_parts(labels, n_parts, random):
+    """The part of each graph, drawn so that all parts have the same class proportions."""
     part = np.empty(len(labels), dtype=np.int64)
     for label in np.unique(labels):
         members = random.permutation(np.flatnonzero(labels == label))
-        part[members] = np.arange(len(members)) % n_folds
+        part[members] = np.arange(len(members)) % n_parts
+    return part
+
+
+def stratified_folds(labels, n_folds, random):
+    """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
+    on the rest; 5 folds give 3:1:1."""
+    part = stratified_parts(labels, n_folds, random)
     for f in range(n_folds):
         test, val = part == f, part == (f + 1) % n_folds
         yield dict(zip(PARTS, map(np.flatnonzero, (~test & ~val, val, test)), strict=True))
@@ -52,6 +58,15 @@ def read_lines(path, n_graphs):
 def evenly_spaced(graphs, limit):
     """At most `limit` of the graphs, spread evenly: files are often sorted by class."""
     return graphs if len(graphs) <= limit else graphs[np.linspace(0, len(graphs) - 1, limit).round().astype(int)]
+
+
+def nested_folds(labels, n_folds, random):
+    """Outer folds, and in each a tenth of what is not tested held out for validation; all with the same class proportions."""
+    part = stratified_parts(labels, n_folds, random)
+    for f in range(n_folds):
+        rest = np.flatnonzero(part != f)
+        held_out = stratified_parts(labels[rest], 10, random) == 0
+        yield {"train": rest[~held_out], "val": rest[held_out], "test": np.flatnonzero(part == f)}
 
 
 def read_nested_folds(path, n_graphs):

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from data import TUs
 from data.dataset import DataConfig
-from data.errors import DataError
+from data.errors import DataError, StoreError
 from data.TUs import TUDataset
+from runs.table_files import find_table
 
 # name, features, splits -> width, classes, sizes of fold 0 (test, train, validation), the first graphs of its test
 SETS = [
@@ -41,6 +43,34 @@ def test_the_format_of_neighbour_lists(real_data, store_dir):
     store = open_set(real_data, store_dir, "TU/REDDIT-BINARY", features="degree", splits="fair-degree").store
     assert len(store) == 2000 and store.fields["graph.label"].n_types == 2
     assert (round(store.n_nodes / 2000, 2), round(store.n_edges / 4000, 2)) == (429.63, 497.75)
+
+
+def test_table_5_is_asserted(real_data, store_dir, monkeypatch):
+    """Of whatever is opened; all nine are known by the names of the rows."""
+    names = {row.config["dataset"].removeprefix("TU/") for row in find_table("fair_GIN").rows.values()}
+    assert {TUs.FILES.get(name, name) for name in names} == set(TUs.FAIR_TABLE_5) and len(names) == 9
+    for name, features in (("TU/NCI1", "labels"), ("ENZYMES", "labels+attributes"), ("TU/IMDB-BINARY", "constant")):
+        file = name.removeprefix("TU/")
+        graphs, *others = TUs.FAIR_TABLE_5[file]
+        monkeypatch.setitem(TUs.FAIR_TABLE_5, file, (graphs, *others[:-1], others[-1] + 0.01))
+        with pytest.raises(StoreError, match=rf"are \({graphs}, .* in Table 5 \({graphs}"):
+            open_set(real_data, store_dir, name, features=features, splits="fair")
+
+
+def test_own_nested_folds_where_the_published_ones_are_absent(real_data, store_dir):
+    """Ten outer folds of 60, a tenth of the others for validation, all classes equally often; the same ones from a seed."""
+    dataset = open_set(real_data, store_dir, "ENZYMES", features="labels+attributes", splits="nested")
+    labels = dataset.store.column("graph.label")
+    folds = [dataset.fold(i).parts for i in dataset.folds]
+    assert sorted(np.concatenate([fold["test"] for fold in folds])) == list(range(600))
+    for fold in folds:
+        assert {part: len(graphs) for part, graphs in fold.items()} == {"train": 486, "val": 54, "test": 60}
+        assert sorted(np.concatenate(list(fold.values()))) == list(range(600))
+        assert all(np.ptp(np.bincount(labels[graphs])) == 0 for graphs in fold.values())
+    published = open_set(real_data, store_dir, "ENZYMES", features="labels+attributes", splits="fair")
+    assert dataset.store.hash != published.store.hash
+    other = open_set(real_data, store_dir, "ENZYMES", features="labels+attributes", splits="nested", seed=5)
+    assert not np.array_equal(other.fold(0).parts["test"], folds[0]["test"])
 
 
 def test_enzymes_has_labels_first(real_data, store_dir):
