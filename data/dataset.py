@@ -13,6 +13,7 @@ from data.draw import draw_graph
 from data.errors import DataError
 from data.folds import GraphFold, NodeFold, PairFold
 from data.section import NO_IDENTITY, Section
+from data.source import check_source
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
 from data.transforms import with_transforms
@@ -150,6 +151,7 @@ class GraphDataset:
         key = fingerprint({"version": self.version, **self.parameters})[:12]
         path = Path(config.store_dir).expanduser() / f"{self.name.replace('/', '_')}-{key}"
         self.store = open_or_build(path, self.build)
+        check_source(path, self)
         self.check(self.store)
         if config.features in DEGREES and "features" not in self.parameters:
             self.store = with_degrees(self.store, config.features, config.workers)
