@@ -16,7 +16,7 @@ from data.dataset import Declared, GraphDataset, Target, numbers
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
 from data.readers.unpack import TABLE, Zip, lines, open_file, read_table
-from data.splits import PARTS, nested_folds, read_folds, read_nested_folds, stratified_folds
+from data.splits import PARTS, nested_folds, read_folds, read_nested_folds, scikit_folds, stratified_folds
 from data.store import Field, PackedWriter
 
 URL = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
@@ -52,18 +52,19 @@ DECLARED = {  # what nets know of them before the data is there
 }
 PREFIX = "TU/"  # of any other dataset of the collection: its COLLAB is not OGB's
 NAMES = (*TABLE_5, *(name + PAPER_SPLITS for name in TABLE_5))
+TAXONOMY_BELOW = 3500  # nodes: the Taxonomy leaves out the two larger graphs of DD
 MOST_LABELS = 10_000  # numbers from the smallest to the largest node label
 
 
 class TUDataset(GraphDataset):
     """One of Table 6 by its name, any other of the collection as TU/NAME; NAME-paper-splits takes the published folds instead of
-    ours. `data.splits` names those of the Fair Comparison: fair and fair-degree are its files, nested draws such folds from
-    `data.seed`."""
+    ours. `data.splits` names those of other papers: fair and fair-degree are the files of the Fair Comparison, nested draws such
+    folds from `data.seed`; with taxonomy, self-loops and the two largest graphs of DD are left out too."""
 
     version = 1
     choices: ClassVar[dict] = {
-        "features": ("labels", "attributes", "labels+attributes", "degree", "constant"),
-        "splits": ("fair", "fair-degree", "nested"),
+        "features": ("labels", "attributes", "labels+attributes", "attributes+labels", "degree", "constant"),
+        "splits": ("fair", "fair-degree", "nested", "taxonomy"),
     }
 
     def __init__(self, name, config=None, needs=None):
@@ -87,7 +88,7 @@ class TUDataset(GraphDataset):
             folds["seed"] = 41 if config.seed is None else config.seed
         elif splits is not None:
             folds = {}  # `splits` itself is the parameter
-            self.raw_files.append(self.fair_splits(splits))
+            self.raw_files += [] if splits == "taxonomy" else [self.fair_splits(splits)]
         self.parameters = {"file": self.file_name, **folds}
         super().__init__(config, needs)
 
@@ -107,7 +108,10 @@ class TUDataset(GraphDataset):
             source = NeighbourLists(lists)
         else:
             source = TextFiles(folder or find(self.raw_files[0], self.config), self.file_name)
-        graphs = read_graphs(source, self.parameters.get("features"))
+        of_taxonomy = self.config.splits == "taxonomy"
+        graphs = read_graphs(source, self.parameters.get("features"), loops=not of_taxonomy)
+        if of_taxonomy and self.file_name == "DD":
+            graphs = small_graphs(graphs, TAXONOMY_BELOW)
         labels, n = graphs["label"], len(graphs["label"])
         with PackedWriter(
             path, self.name, fields_of(graphs), {"version": self.version, **self.parameters}, total=n
@@ -120,6 +124,8 @@ class TUDataset(GraphDataset):
     def make_folds(self, labels):
         if self.config.splits == "nested":
             return nested_folds(labels, self.parameters["n_folds"], np.random.RandomState(self.parameters["seed"]))
+        if self.config.splits == "taxonomy":
+            return scikit_folds(labels, 10, 123)
         if self.config.splits is not None:
             return read_nested_folds(find(self.raw_files[-1], self.config), len(labels))
         if not self.paper_splits:
@@ -219,8 +225,9 @@ class NeighbourLists:
         return self.columns.get(kind)
 
 
-def read_graphs(source, features=None):
-    """All graphs: label (n,), feat (N, d), edges (E, 2) sorted by graph, first_node and first_edge (n + 1,)."""
+def read_graphs(source, features=None, loops=True):
+    """All graphs: label (n,), feat (N, d), edges (E, 2) sorted by graph, first_node and first_edge (n + 1,). `loops`: with
+    self-loops, where there are any."""
     graph_of_node = source.read("graph_indicator", np.int64, 1)[:, 0] - 1
     labels = source.read("graph_labels", np.int64, 1)[:, 0]
     n, n_nodes = len(labels), len(graph_of_node)
@@ -232,6 +239,7 @@ def read_graphs(source, features=None):
         raise DataError(f"{source.path}: edge with node {edges[outside][0] + 1}: expected 1 to {n_nodes}")
     keys = np.unique(edges[:, 0] * n_nodes + edges[:, 1])  # some files list edges twice
     edges = np.stack([keys // n_nodes, keys % n_nodes], 1)
+    edges = edges if loops else edges[edges[:, 0] != edges[:, 1]]
     if (graph_of_node[edges[:, 0]] != graph_of_node[edges[:, 1]]).any():
         a, b = edges[graph_of_node[edges[:, 0]] != graph_of_node[edges[:, 1]]][0] + 1
         raise DataError(f"{source.path}: the edge {a}, {b} joins two graphs: the files do not belong together")
@@ -244,6 +252,12 @@ def read_graphs(source, features=None):
     }
 
 
+def small_graphs(graphs, limit):
+    """Those of fewer than `limit` nodes. The arrays of all graphs stay; `graphs` says which ones are used."""
+    kept = np.flatnonzero(np.diff(graphs["first_node"]) < limit)
+    return graphs | {"label": graphs["label"][kept], "graphs": kept}
+
+
 def fields_of(graphs):
     """The fields of a store of these graphs, as `read_graphs` gives them."""
     return [
@@ -254,7 +268,7 @@ def fields_of(graphs):
 
 def add_graphs(writer, graphs, path):
     """Hand all graphs to the writer; errors name the file they come from."""
-    for i, label in enumerate(graphs["label"]):
+    for i, label in zip(graphs.get("graphs", range(len(graphs["label"]))), graphs["label"], strict=True):
         nodes = slice(*graphs["first_node"][i : i + 2])
         src, dst = graphs["edges"][slice(*graphs["first_edge"][i : i + 2])].T - nodes.start
         feat = graphs["feat"][nodes]

@@ -7,6 +7,7 @@ from data.BREC import BREC
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL, PublishedCSL
 from data.errors import DataError
+from data.geom_gcn import DATASETS as GEOM_GCN_DATASETS
 from data.LRGB import DATASETS as LRGB_DATASETS
 from data.LRGB_declared import DECLARED as LRGB_DECLARED
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
@@ -46,6 +47,7 @@ DATASETS = (
     }
     | TSP_DATASETS
     | LRGB_DATASETS
+    | GEOM_GCN_DATASETS
     | {name: partial(TUDataset, name) for name in TU_NAMES}
 )
 NAMES = ", ".join(DATASETS)
@@ -58,15 +60,15 @@ def declared(name):
     return TU_DECLARED.get(name) or LRGB_DECLARED.get(name) or DATASETS[name].declared
 
 
-def open_dataset(name, config):
+def open_dataset(name, config, needs=None):
     """The dataset of this name, built if it must be. Names that are not ours are looked up in the TU collection as TU/NAME."""
     if name.startswith(PREFIX):
-        return TUDataset(name, config)
+        return TUDataset(name, config, needs)
     if name not in DATASETS:
         close = difflib.get_close_matches(name.upper(), DATASETS, n=1, cutoff=0.7)
         hint = f" Did you mean {close[0]}?" if close else ""
         raise DataError(f"{name}: no such dataset.{hint} Of the TU collection it would be TU/{name}. Known: {NAMES}")
-    return DATASETS[name](config)
+    return DATASETS[name](config, needs=needs)
 
 
 def is_undirected_in_table_5(name):

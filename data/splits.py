@@ -29,9 +29,40 @@ def stratified_folds(labels, n_folds, random):
     """Cross-validation with the same class proportions everywhere: fold f is tested on part f, validated on part f+1 and trained
     on the rest; 5 folds give 3:1:1."""
     part = stratified_parts(labels, n_folds, random)
+    return folds_of_parts(part, n_folds)
+
+
+def folds_of_parts(part, n_folds):
+    """Fold f is tested on part f, validated on part f+1 and trained on the rest."""
     for f in range(n_folds):
         test, val = part == f, part == (f + 1) % n_folds
         yield dict(zip(PARTS, map(np.flatnonzero, (~test & ~val, val, test)), strict=True))
+
+
+def scikit_folds(labels, n_folds, seed):
+    """The same kind of folds, with the parts of scikit-learn's StratifiedKFold(n_folds, shuffle=True, random_state=seed)."""
+    random = np.random.RandomState(seed)
+    _, first, label = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))[label]  # classes numbered as they occur
+    part, in_order = np.empty(len(labels), dtype=np.int64), np.sort(order)
+    sizes = np.array([np.bincount(in_order[f::n_folds], minlength=len(first)) for f in range(n_folds)])
+    for c in range(len(first)):
+        parts = np.repeat(np.arange(n_folds), sizes[:, c])
+        random.shuffle(parts)
+        part[order == c] = parts
+    return folds_of_parts(part, n_folds)
+
+
+def random_split(n, seed, train=0.8, val=0.1):
+    """n items divided at random, as by scikit-learn's ShuffleSplit(train_size=0.8, random_state=seed), and the rest once more."""
+
+    def halves(n, share):
+        order, size = np.random.RandomState(seed).permutation(n), int(share * n)
+        return order[n - size :], order[: n - size]
+
+    first, rest = halves(n, train)
+    second, third = halves(len(rest), val / (1 - train))
+    return dict(zip(PARTS, (first, rest[second], rest[third]), strict=True))
 
 
 def read_folds(paths, n_graphs):

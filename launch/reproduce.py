@@ -70,7 +70,7 @@ def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=Non
         config, id = row.changed(changes), row.id(changes)
         name = run_name(str(row), changed_keys(identity(row.config), identity(config)))
         folder = configuration_folder(out, config, name).relative_to(out)
-        chosen = list(range(1 if quick else row.table.folds)[:folds])
+        chosen = list(range(1 if quick else row.folds)[:folds])
         words = ["--config", f"{row.table.path}/{row.name}"]
         words += [word for key, value in changes.items() for word in (f"--{key}", as_text(value))]
         for place, seed in enumerate(row.seeds[slice(1) if quick else seeds]):
@@ -91,7 +91,7 @@ def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=Non
             if "grid" in config:
                 jobs += [(place, part) for fold in chosen for part in selection_jobs(job, fold, slices)]
             else:
-                jobs.append((place, all_folds(job, chosen if row.table.folds > 1 else None)))
+                jobs.append((place, all_folds(job, chosen if row.folds > 1 else None)))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
 
 

@@ -6,7 +6,8 @@
      "rows": {"GCN-L4": {"net": {"model": "GCN", "L": 4}}, ...}}            what differs, row by row
 
 `main` is the main file that runs the rows, `folds` how many folds one seed has (1), `grid` lists of values that a model selection
-tries: a key of every row's configuration. A row may have seeds of its own. A file of your own works the same way.
+tries: a key of every row's configuration. A row may have seeds and folds of its own. A file of your own works the same way.
+`variants`: {"NoEdges": {"data": {...}}, ...} adds to every row ROW the rows ROW+NoEdges, ... with these keys.
 
 A file can also be made of others beside it:
 
@@ -35,10 +36,11 @@ KEYS = {
     "shared": dict,
     "quick": dict,
     "rows": dict,
+    "variants": dict,
     "grid": dict,
 }
 REQUIRED = ("main", "seeds", "rows")
-ROW_KEYS = {"seeds": list, "printed": str, "note": str}  # of a row, beside the keys of its configuration
+ROW_KEYS = {"seeds": list, "folds": int, "printed": str, "note": str}  # of a row, beside the keys of its configuration
 
 
 LIKE_KEYS = {"like": str, "changes": dict, "grid": dict}
@@ -51,7 +53,7 @@ class Row:
     def __init__(self, table, name, content):
         self.table, self.name = table, name
         self.key = name  # in the file that lists it, which may be another than its own
-        self.seeds = content.get("seeds", table.seeds)
+        self.seeds, self.folds = content.get("seeds", table.seeds), content.get("folds", table.folds)
         self.printed = content.get("printed", name)
         self.note = content.get("note")
         own = {key: value for key, value in content.items() if key not in ROW_KEYS}
@@ -93,11 +95,12 @@ class TableFile:
         self.shared, self.quick = content.get("shared", {}), content.get("quick", {})
         self.grid = content.get("grid", {})
         expand(self.grid)  # names what is wrong with it
-        for name, row in content["rows"].items():
-            if not isinstance(row, dict):
-                raise ConfigError(f"{path}: row {name}: expected an object, found {type(row).__name__}")
-            check_keys(f"{path}: row {name}", {k: v for k, v in row.items() if k in ROW_KEYS}, ROW_KEYS)
-        self.rows = {name: Row(self, name, row) for name, row in content["rows"].items()}
+        for kind, part in (("row", content["rows"]), ("variant", content.get("variants", {}))):
+            for name, row in part.items():
+                if not isinstance(row, dict):
+                    raise ConfigError(f"{path}: {kind} {name}: expected an object, found {type(row).__name__}")
+                check_keys(f"{path}: {kind} {name}", {k: v for k, v in row.items() if k in ROW_KEYS}, ROW_KEYS)
+        self.rows = {name: Row(self, name, row) for name, row in with_variants(content)}
         check_seeds(path, self.seeds)
         for row in self.rows.values():
             check_row(path, row)
@@ -129,6 +132,14 @@ class TableFile:
                 f"{name}: {self.path} has no such row.{nearest(name, self.rows)} It has {', '.join(self.rows)}"
             )
         return self.rows[name]
+
+
+def with_variants(content):
+    """The rows of a file, each followed by its variants."""
+    for name, row in content["rows"].items():
+        yield name, row
+        for variant, keys in content.get("variants", {}).items():
+            yield f"{name}+{variant}", merged(row, keys)
 
 
 def read_content(path):

@@ -121,7 +121,7 @@ def lines_of(file, table=None, results=(), dataset=None, quick=False):
     for row in file.rows.values():
         for number, seed in enumerate(row.seeds, 1):
             name = f"{row.printed}-seed{number}" if apart else row.printed
-            line = lines.setdefault(name, Line(name, None, folds=file.folds))
+            line = lines.setdefault(name, Line(name, None, folds=row.folds))
             line.dataset, line.number = row.config.get("dataset"), number if apart else None
             line.asked.append((row, seed))
     found, other = by_id(results), {"dataset": dataset} if dataset else {}

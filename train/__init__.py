@@ -8,7 +8,7 @@ from train.errors import run_main
 from train.loop import fit
 from train.prediction import predict
 from train.selection import select
-from train.tasks import task_of
+from train.tasks import auroc_task, task_of
 from train.weights import load
 
-__all__ = ["fit", "load", "parse_config", "predict", "run_main", "select", "task_of"]
+__all__ = ["auroc_task", "fit", "load", "parse_config", "predict", "run_main", "select", "task_of"]

@@ -9,8 +9,9 @@ with these five; a loss that is no plain mean over the labels says in `sizes` an
 import torch
 import torch.nn.functional as F
 
+from data.errors import DataError
 from train import metrics
-from train.metrics import MAE, Accuracy, AveragePrecision, BinaryF1, HitsAtK, Metrics, WeightedAccuracy
+from train.metrics import AUROC, MAE, Accuracy, AveragePrecision, BinaryF1, HitsAtK, Metrics, WeightedAccuracy
 
 
 class Task:
@@ -174,6 +175,18 @@ class GraphEmbedding:
 
 
 KINDS = {"classes": Classification, "labels": MultiLabel, "numbers": Regression}
+
+
+def auroc_task(dataset):
+    """What a dataset asks, measured by AUROC: classes by cross-entropy, two of them as one output (the Taxonomy)."""
+    target = dataset.target
+    if target.kind == "numbers" or target.level not in ("graph", "node"):
+        raise DataError(
+            f"{dataset.name} asks for {target.kind} per {target.level}: AUROC needs classes or labels per graph or node"
+        )
+    if target.kind == "classes" and target.n_out > 2:
+        return Classification(target.level, target.n_out, target.weighted, metrics=(AUROC,))
+    return MultiLabel(target.level, 1 if target.kind == "classes" else target.n_out, target.weighted, metrics=(AUROC,))
 
 
 def task_of(dataset):

@@ -163,3 +163,39 @@ def test_names():
     for name in ("../x", "TU/../x", "COLLAB", "MUTAG"):
         with pytest.raises(DataError, match="or TU/NAME for any other"):
             TUDataset(name)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# As the Taxonomy reads them
+
+
+def test_folds_of_the_taxonomy(real_data, store_dir):
+    """Fold 0 of MUTAG as its program draws it; attributes stand before the labels of ENZYMES."""
+    mutag = TUDataset("TU/MUTAG", config(store_dir, real_data, splits="taxonomy"))
+    first = [0, 1, 2, 21, 22, 23, 47, 54, 58, 64, 78, 91, 94, 104, 114, 126, 147, 174, 181]
+    assert mutag.fold(0).parts["test"].tolist() == first == mutag.fold(9).parts["val"].tolist()
+    keys = {"splits": "taxonomy", "features": "attributes+labels"}
+    enzymes = TUDataset("TU/ENZYMES", config(store_dir, real_data, **keys))
+    assert [enzymes.fold(f).parts["test"].sum() for f in (0, 9)] == [18164, 18111]
+    x = enzymes.store.column("node.feat")
+    assert x.shape[1] == 21 and (x[:, 18:].sum(1) == 1).all()
+
+
+def test_the_taxonomy_leaves_out_two_graphs_of_DD(real_data, store_dir):
+    dataset = TUDataset("TU/DD", config(store_dir, real_data, splits="taxonomy"))
+    assert len(dataset.store) == 1176 and dataset.store.header["counts"]["max_nodes"] < 3500
+
+
+def test_the_taxonomy_drops_self_loops(tmp_path):
+    labels = "-1\n" * 20 + "1\n" * 20
+    indicator = "".join(f"{i}\n" for i in range(1, 41))
+    write(
+        tmp_path,
+        A="1, 1\n2, 2\n",
+        graph_indicator=indicator,
+        graph_labels=labels,
+        node_labels="1\n" * 40,
+        node_attributes=None,
+    )
+    for splits, n in ((None, 2), ("taxonomy", 0)):
+        assert TUDataset("TU/TINY", config(tmp_path / "stores", tmp_path, splits=splits)).store.n_edges == n

@@ -36,7 +36,7 @@ def test_every_dataset_of_a_table_is_there_and_declared():
     for table in table_files().values():
         for row in table.rows.values():
             entry = declared(row.config["dataset"])
-            assert entry is None or entry.n_folds == table.folds, str(row)
+            assert entry is None or entry.n_folds == row.folds, str(row)
 
 
 def test_a_dataset_that_stands_for_another_says_why():

@@ -1,8 +1,9 @@
 """Splits: disjoint parts that cover what they are given, the same each time."""
 
 import numpy as np
+import pytest
 
-from data.splits import consecutive, evenly_spaced, stratified_folds
+from data.splits import consecutive, evenly_spaced, scikit_folds, stratified_folds
 
 
 def test_parts_one_after_the_other():
@@ -23,3 +24,16 @@ def test_each_graph_is_tested_in_one_fold_and_classes_are_balanced():
 def test_evenly_spaced_graphs_reach_from_the_first_to_the_last():
     assert evenly_spaced(np.arange(10), 4).tolist() == [0, 3, 6, 9]
     assert evenly_spaced(np.arange(3), 4).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", [0, 123])
+def test_folds_of_scikit_learn(seed):
+    """Classes of 23, 9 and 15, whose first members stand in another order than their numbers."""
+    from sklearn.model_selection import StratifiedKFold
+
+    labels = np.random.RandomState(1).permutation(np.repeat([0, 1, 2], [23, 9, 15]))
+    labels[0] = 2
+    parts = [test for _, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(labels, labels)]
+    for f, fold in enumerate(scikit_folds(labels, 5, seed)):
+        assert fold["test"].tolist() == parts[f].tolist() and fold["val"].tolist() == parts[(f + 1) % 5].tolist()
+        assert sorted(np.concatenate(list(fold.values())).tolist()) == list(range(47))

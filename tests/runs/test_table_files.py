@@ -230,3 +230,17 @@ def test_the_reduced_grid_has_four_trainings_of_eight_configurations():
             assert list(grid) == list(wide)
             if (name, row.name) != ("baseline", "ENZYMES"):  # whose own grid has smaller rates
                 assert all(value in wide[key] for key in grid for value in grid[key])
+
+
+def test_variants_of_every_row(tmp_path):
+    """ROW, then ROW+VARIANT with its keys; a row may have folds of its own, and so have its variants."""
+    path = tmp_path / "varied.json"
+    variants = {"NoEdges": {"data": {"transforms": [{"kind": "NoEdges"}]}}}
+    content = {"main": "taxonomy", "seeds": [0], "folds": 10, "shared": {"dataset": "A"}, "variants": variants}
+    path.write_text(json.dumps(content | {"rows": {"A": {}, "B": {"dataset": "B", "folds": 1, "data": {"limit": 3}}}}))
+    rows = find_table(str(path)).rows
+    assert list(rows) == ["A", "A+NoEdges", "B", "B+NoEdges"] and [row.folds for row in rows.values()] == [10, 10, 1, 1]
+    assert rows["B+NoEdges"].config == {"dataset": "B", "data": {"limit": 3, **variants["NoEdges"]["data"]}}
+    path.write_text(json.dumps(content | {"rows": {"A": {}}, "variants": {"x": 3}}))
+    with pytest.raises(ConfigError, match="variant x: expected an object"):
+        find_table(str(path))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.dataset import Target
+from data.errors import DataError
 from data.registry import DATASETS, declared
 from data.store import Field
 from train.metrics import AUROC, MacroF1
@@ -23,6 +24,7 @@ from train.tasks import (
     MultiLabel,
     NodeClassification,
     Regression,
+    auroc_task,
     task_of,
 )
 
@@ -219,3 +221,28 @@ def test_so_does_the_weighted_loss_of_one_label():
     random, task = np.random.RandomState(0), MultiLabel("node", 1, weighted=True)
     scores, y = torch.from_numpy(random.randn(100, 1)), torch.arange(100) // 90
     assert abs(epoch_loss(task, scores, y, 10) - task.loss(scores, y).item()) > 0.02
+
+
+def test_the_auroc_of_what_a_dataset_asks():
+    """Two classes are one output; more are one each; weights stay; numbers and edges are refused."""
+
+    def task(*target, **keys):
+        return auroc_task(SimpleNamespace(name="X", target=Target(*target, **keys)))
+
+    two, three, labels = (
+        task("classes", "graph", 2),
+        task("classes", "node", 3, weighted=True),
+        task("labels", "graph", 12),
+    )
+    assert (two.n_out, three.n_out, labels.n_out) == (1, 3, 12) and three.weighted and not two.weighted
+    assert all([m.name for m in t.metric().measures] == ["AUROC"] for t in (two, three, labels))
+    y = torch.tensor([0, 1, 1, 0])
+    scores = torch.tensor([[-1.0], [2.0], [0.5], [-3.0]])
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(scores[:, 0], y.float())
+    assert torch.equal(two.loss(scores, y), expected) and two.count(y) == 4
+    metric = two.metric()
+    metric.update(scores, y)
+    assert metric.compute() == {"AUROC": 1.0}
+    for wrong in (("numbers", "graph", 1), ("classes", "edge", 2)):
+        with pytest.raises(DataError, match="AUROC needs classes or labels per graph or node"):
+            task(*wrong)
