@@ -66,18 +66,25 @@ class Row:
         return f"{self.table.name}/{self.name}"
 
     def changed(self, changes):
-        """The configuration with changed keys, as {"data.limit": 8}."""
-        return with_changes(self.config, changes)
+        """The configuration with changed keys, as {"data.limit": 8}. Another grid takes the place of the row's, and its keys have
+        the first value of their list."""
+        changes = dict(changes)
+        grid = changes.pop("grid", None)
+        config = with_changes(self.config, changes)
+        return with_changes(config, expand(grid)[0]) | {"grid": grid} if grid else config
 
     def id(self, changes=()):
         """The identity's hash, by which results are found; with changes that of the changed configuration."""
-        return hash_of(identity(with_changes(self.config, dict(changes))))
+        return hash_of(identity(self.changed(changes)))
 
     def quick_changes(self):
         """What QUICK=1 changes: of the keys that the table file lists those whose section the row has, and those of the data; of a
         model selection its own too."""
         sections = {*self.config, "data"} | ({"selection"} if "grid" in self.config else set())
-        return {key: value for key, value in self.table.quick.items() if key.split(".")[0] in sections}
+        changes = {key: value for key, value in self.table.quick.items() if key.split(".")[0] in sections}
+        if "grid" in changes:  # other lists for some of its keys
+            changes["grid"] = merged(self.config["grid"], changes["grid"])
+        return changes
 
 
 class TableFile:
