@@ -268,6 +268,6 @@ def _record(raw_dir, name, sha256):
     path = Path(raw_dir).expanduser() / CHECKSUMS
     with FileLock(f"{path}.lock"):
         sums = _read_checksums(raw_dir) | {name: sha256}
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary = path.with_name(f".{path.name}.tmp")  # one at a time, by the lock
         temporary.write_text(json.dumps(sums, indent=2, sort_keys=True) + "\n")
         os.replace(temporary, path)

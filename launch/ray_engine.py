@@ -27,6 +27,7 @@ SYNC = 5.0  # seconds between two looks at the files of a run
 ATTEMPTS = 5  # machines a run may lose before it counts as failed
 PASSED_ON = ("GNN_", "OMP_NUM_THREADS", "DGLBACKEND")  # environment variables that a run inherits from the driver,
 NOT_PASSED_ON = "GNN_CORES"  # but not the numbers of the driver's cores (process.py)
+COPIES, ALIVE = "gnn-run-", ".alive"  # temporary folders of runs, and the lock that the worker of one holds
 SAME_PATH = "the project must be at the same path on all machines of the cluster, installed as docs/scale.md says"
 
 
@@ -206,7 +207,10 @@ def work(words, out_of_driver, folder, files, environment, sync):
     if words[0].endswith(".py") and not Path(words[0]).exists():
         raise FileNotFoundError(f"{words[0]} is not on this machine: {SAME_PATH}")
     yield {}, None
-    out = Path(tempfile.mkdtemp(prefix="gnn-run-"))
+    remove_abandoned()
+    out = Path(tempfile.mkdtemp(prefix=COPIES))
+    alive = filelock.FileLock(out / ALIVE)
+    alive.acquire(timeout=0)
 
     def changed_files():
         changed = read_files(out / folder, sent)
@@ -232,6 +236,18 @@ def work(words, out_of_driver, folder, files, environment, sync):
             stop([process])
     finally:
         shutil.rmtree(out, ignore_errors=True)
+        alive.release()
+
+
+def remove_abandoned():
+    """Delete the copies on this machine whose worker was killed: nobody holds their lock. One that has none yet is a minute old
+    at most."""
+    for out in Path(tempfile.gettempdir()).glob(f"{COPIES}*"):
+        with contextlib.suppress(filelock.Timeout, OSError):
+            if not (out / ALIVE).exists() and time.time() - out.stat().st_mtime < 60:
+                continue
+            with filelock.FileLock(out / ALIVE, timeout=0):
+                shutil.rmtree(out, ignore_errors=True)
 
 
 def read_files(folder, known=None):

@@ -10,6 +10,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from filelock import FileLock
+
 from runs.files import RunError, write_atomic
 from runs.result import as_lines, from_lines, problem_of
 from runs.table_files import ROOT, table_files
@@ -121,6 +123,12 @@ def add_results(folders, into=RESULTS):
 
     A run that was made again takes the place of the older one. A damaged file of `into` is an error: it is left as it is.
     """
+    into.mkdir(parents=True, exist_ok=True)
+    with FileLock(into / ".lock"):  # two at once would each leave out what the other adds
+        return _add(folders, into)
+
+
+def _add(folders, into):
     files, place = {}, {}  # {file: {key: record}}, {key: file}
     for path in sorted(into.rglob("*.jsonl")):
         records, wrong = read_file(path)

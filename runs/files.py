@@ -28,9 +28,19 @@ def write_atomic(path, data):
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise RunError(explain(error, path)) from error
+
+
+def sync_folder(folder):
+    """Have the disk know the names in a folder: a file's content alone does not survive a power cut under a new name."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path, content):

@@ -1,14 +1,12 @@
 """Writes a store graph by graph, in constant memory. A folder gets its final name only when it is complete."""
 
 import contextlib
-import glob
 import io
 import json
 import math
 import os
 import shutil
 import sys
-import uuid
 from pathlib import Path
 
 import numpy as np
@@ -95,29 +93,43 @@ def _sync_folder(path):
         os.close(descriptor)
 
 
+IN_USE = set()  # temporary folders of this process, which holds their locks as often as it likes
+
+
 @contextlib.contextmanager
 def new_folder(target):
-    """A temporary folder that becomes `target` when the block ends well, and disappears when it does not."""
+    """A temporary folder that becomes `target` when the block ends well, and disappears when it does not.
+
+    One process at a time writes a target. So what lies at the temporary place was left by one that was killed, and goes.
+    """
     _refuse_existing(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(target)
-    folder = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    folder.mkdir()
-    alive = folder / "writing.lock"  # held while this process lives: tells a folder in use from an abandoned one
-    try:
-        with FileLock(alive):
-            yield folder
-            alive.unlink()
-            _sync_folder(folder)
-            try:
-                folder.rename(target)
-            except OSError:
-                _refuse_existing(target)  # somebody else was faster
-                raise
-            _sync_folder(target.parent)
-    except BaseException:
+    with contextlib.ExitStack() as stack:
+        folder = target.with_name(f".{target.name}.tmp")
+        try:
+            stack.enter_context(writing(target).acquire(timeout=0))
+            if folder in IN_USE:
+                raise Timeout(str(folder))
+        except Timeout:
+            raise StoreError(f"{target}: another writer is at work on it; wait for it or stop it") from None
+        IN_USE.add(folder)
+        stack.callback(IN_USE.discard, folder)
         shutil.rmtree(folder, ignore_errors=True)
-        raise
+        folder.mkdir()
+        try:
+            yield folder
+            _sync_folder(folder)
+            _refuse_existing(target)
+            folder.rename(target)
+            _sync_folder(target.parent)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def writing(target):
+    """The lock that a process holds while it writes `target`. It may take it again: a build holds it around the writer."""
+    return FileLock(f"{target}.lock", is_singleton=True)
 
 
 def _refuse_existing(target):
@@ -125,13 +137,6 @@ def _refuse_existing(target):
         return
     if target.exists():
         raise StoreError(f"{target} exists and is not overwritten: open it with Packed(path), or delete it first")
-
-
-def _remove_abandoned(target):
-    """Delete what killed processes left behind while they wrote `target`."""
-    for lock in target.parent.glob(f".{glob.escape(target.name)}.*.tmp/writing.lock"):
-        with contextlib.suppress(Timeout, FileNotFoundError), FileLock(lock, timeout=0):
-            shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def build_once(target, build):
@@ -144,7 +149,7 @@ def build_once(target, build):
         raise StoreError(
             f"{target.parent}: no folder can be made there ({error.strerror}): choose another one"
         ) from error
-    lock = FileLock(f"{target}.lock")
+    lock = writing(target)
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -205,3 +205,15 @@ def test_a_script_sends_real_runs_to_a_local_cluster(child_env, tmp_path):
     assert problem_of(json.loads(path.read_text())) == "" and json.loads(path.read_text())["threads"] == 1
     names = set(os.listdir(path.parent))
     assert {"config.json", "checkpoint.pt", "metrics.jsonl", "tensorboard", "result.json"} <= names
+
+
+def test_copies_of_killed_workers_are_removed(tmp_path, monkeypatch):
+    """That of a living worker stays, and one that has just been made."""
+    monkeypatch.setattr(ray_engine.tempfile, "gettempdir", lambda: str(tmp_path))
+    for name in ("gnn-run-dead", "gnn-run-alive", "gnn-run-old", "gnn-run-new", "other"):
+        (tmp_path / name / "CSL").mkdir(parents=True)
+    (tmp_path / "gnn-run-dead" / ".alive").touch()
+    os.utime(tmp_path / "gnn-run-old", (0, 0))
+    with filelock.FileLock(tmp_path / "gnn-run-alive" / ".alive"):
+        ray_engine.remove_abandoned()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gnn-run-alive", "gnn-run-new", "other"]

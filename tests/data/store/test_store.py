@@ -295,7 +295,7 @@ def test_free_arrays_are_part_of_the_hash(tmp_path):
 def test_bad_free_arrays(tmp_path, name, values, text):
     with pytest.raises(ValueError, match=text):
         write_arrays(tmp_path / "store", **{name: values})
-    assert list(tmp_path.iterdir()) == []
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 
 
 def test_a_free_array_is_given_once(tmp_path):
@@ -467,7 +467,7 @@ def test_bad_graphs_are_refused_and_nothing_is_left(tmp_path, graph, text):
     ):
         writer.add(**some_graphs()[0])
         writer.add(**graph)
-    assert list(tmp_path.iterdir()) == []
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 
 
 def test_a_refused_graph_leaves_no_trace(tmp_path):
@@ -507,7 +507,7 @@ def test_non_finite_values_where_the_field_allows_them(tmp_path):
 def test_bad_splits(tmp_path, parts, text):
     with pytest.raises(ValueError, match=text):
         write(tmp_path / "store", some_graphs(), splits={"s": parts})
-    assert list(tmp_path.iterdir()) == []
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 
 
 @pytest.mark.parametrize(
@@ -539,22 +539,23 @@ def test_bad_declarations(tmp_path):
     message = "1 graphs were added, but total=2"
     with pytest.raises(ValueError, match=message), PackedWriter(tmp_path / "store", "test", [], total=2) as writer:
         writer.add(1, [], [])
-    assert list(tmp_path.iterdir()) == []
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 
 
 def test_an_existing_store_is_not_overwritten(store):
     with pytest.raises(StoreError, match=f"{store.path} exists and is not overwritten.*delete"):
         write(store.path, some_graphs()[:1])
     use_everything(store.path)
-    assert [path.name for path in store.path.parent.iterdir()] == ["store"]
+    assert {path.name for path in store.path.parent.iterdir()} == {"store", "store.lock"}
 
 
-def test_of_two_writers_the_slower_one_fails(tmp_path):
-    with pytest.raises(StoreError, match="exists"), PackedWriter(tmp_path / "store", "slow", []) as slow:
-        slow.add(1, [], [])
-        write(tmp_path / "store", some_graphs())
-    assert Packed(tmp_path / "store").name == "test"
-    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+def test_of_two_writers_the_second_one_fails(tmp_path):
+    with PackedWriter(tmp_path / "store", "first", []) as first:
+        first.add(1, [], [])
+        with pytest.raises(StoreError, match="another writer is at work"):
+            write(tmp_path / "store", some_graphs())
+    assert Packed(tmp_path / "store").name == "first"
+    assert {path.name for path in tmp_path.iterdir()} == {"store", "store.lock"}
 
 
 # Several processes
@@ -595,13 +596,13 @@ def wait_for(folder, pattern):
 def test_killed_build_leaves_nothing_under_the_final_name(tmp_path):
     path, log = tmp_path / "store", tmp_path / "log"
     with start(BUILD, path, log, tmp_path / "go") as process:
-        wait_for(tmp_path, ".store.*.tmp/edge.src.npy")
+        wait_for(tmp_path, ".store.tmp/edge.src.npy")
         process.kill()
     assert not path.exists()
-    assert len(list(tmp_path.glob(".store.*.tmp"))) == 1  # it was in the middle of it
+    assert (tmp_path / ".store.tmp").exists()  # it was in the middle of it
     store = open_or_build(path, lambda path: write(path, some_graphs()))
     assert_same_as_dgl(store, some_graphs(), [1, 0])
-    assert list(tmp_path.glob(".store.*")) == []
+    assert list(tmp_path.glob(".store*")) == []
 
 
 def test_two_processes_build_once(tmp_path):
