@@ -17,8 +17,8 @@ from data.source import check_source
 from data.splits import evenly_spaced
 from data.store import Field, fingerprint, open_or_build
 from data.transforms import with_transforms
-from data.transforms.degrees import CHOICES as DEGREES
-from data.transforms.degrees import with_degrees
+from data.transforms.features import CHOICES as FEATURES
+from data.transforms.features import with_features
 from data.transforms.perturb import AnyPerturbation, perturbed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -153,14 +153,14 @@ class GraphDataset:
         self.store = open_or_build(path, self.build)
         check_source(path, self)
         self.check(self.store)
-        if config.features in DEGREES and "features" not in self.parameters:
-            self.store = with_degrees(self.store, config.features, config.workers)
+        if config.features in FEATURES and "features" not in self.parameters:
+            self.store = with_features(self.store, config.features, config.workers)
         self.store = perturbed(self.store, config.transforms, config.seed or 0, config.workers)
         self.store = with_transforms(self.store, needs, config.workers)
 
     def check_choices(self):
-        """Refuse what this dataset does not offer; what it offers itself is a parameter of it. Degrees follow from any store."""
-        for key, of_any in (("features", DEGREES), ("splits", ())):
+        """Refuse what this dataset does not offer; what it offers itself is a parameter of it. Some follow from any store."""
+        for key, of_any in (("features", FEATURES), ("splits", ())):
             value, own = getattr(self.config, key), self.choices.get(key, ())
             if value in own:
                 self.parameters = self.parameters | {key: value}
