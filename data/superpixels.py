@@ -10,7 +10,8 @@ import importlib.metadata
 import io
 import json
 import math
-from functools import cache, partial
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,24 +33,32 @@ BUILT_AGAIN = "delete the folder, it is built again"
 # From an image to a graph
 
 
-@cache
+class SlicSetting(NamedTuple):
+    """What SLIC is asked for: about so many segments, on this grid of centres, of no fewer and no more pixels than these."""
+
+    n_segments: int
+    grid: tuple
+    smallest: int
+    largest: int
+
+
+@lru_cache(maxsize=64)
 def slic_settings(height, width, first):
-    """(n_segments, min_size_factor, max_size_factor) for `first`, `first` - 1, … segments, skipping those with the same grid.
+    """The settings for `first`, `first` - 1, … segments, skipping those that give the same superpixels.
 
     SLIC starts from a square grid of about n_segments centres, splits regions larger than 3 times the mean size and merges
     those smaller than half of it. The mean size was height * width / n_segments in the scikit-image of the paper's time, and is
-    that of the grid's cells today. The factors bring back the first, without which MNIST has 66 nodes on average, not 70.57.
+    that of the grid's cells today. Here it is the first, without which MNIST has 66 nodes on average, not 70.57.
     """
     from skimage.util import regular_grid  # here: only building a dataset needs it
 
     settings = {}
     for n_segments in range(first, 0, -1):
         _, rows, columns = regular_grid((1, height, width), n_segments)  # slic sees an image as a volume of depth 1
+        grid = tuple((part.start, part.step) for part in (rows, columns))
         n_cells = len(range(height)[rows]) * len(range(width)[columns])
         sizes = (height * width // (2 * n_segments), 3 * height * width // n_segments)
-        # SLIC multiplies the factors by the size of a cell and cuts to an integer: 0.5 keeps rounding errors away
-        factors = ((size + 0.5) * n_cells / (height * width) for size in sizes)
-        settings.setdefault((n_cells, *sizes), (n_segments, *factors))
+        settings.setdefault((n_cells, *sizes), SlicSetting(n_segments, grid, *sizes))
     return list(settings.values())
 
 
@@ -59,21 +68,19 @@ def superpixels(image, max_nodes, n_segments, compactness):
     from skimage.color import rgb2lab
     from skimage.segmentation import slic
 
+    # the last step of slic alone: before it, all settings of one grid are the same, and take most of the time
+    from skimage.segmentation._slic import _enforce_label_connectivity_cython as connected
+
     grey = image.ndim == 2
     values = image if grey else rgb2lab(image)  # distances of colours as the eye sees them
     # slic stretches the values of every image to [0, 1] first: dividing the compactness by the same range undoes that
-    span = np.ptp(values) or 1.0
-    for n, smallest, largest in slic_settings(*image.shape[:2], n_segments):
-        region = slic(
-            values,
-            n_segments=n,
-            compactness=compactness / span,
-            convert2lab=False,
-            min_size_factor=smallest,
-            max_size_factor=largest,
-            start_label=0,
-            channel_axis=None if grey else -1,
-        )
+    options = {"compactness": compactness / (np.ptp(values) or 1.0), "channel_axis": None if grey else -1}
+    options |= {"convert2lab": False, "start_label": 0, "enforce_connectivity": False}
+    grid = None
+    for setting in slic_settings(*image.shape[:2], n_segments):
+        if setting.grid != grid:
+            grid, nearest = setting.grid, slic(values, n_segments=setting.n_segments, **options)
+        region = np.asarray(connected(nearest[None], setting.smallest, setting.largest, start_label=0))[0]
         if region.max() < max_nodes:
             return region
     raise ValueError(f"max_nodes={max_nodes}: no number of segments up to {n_segments} gives so few superpixels")
@@ -88,27 +95,32 @@ def region_means(image, region):
     return np.stack([np.bincount(region.ravel(), c) for c in columns], axis=1) / np.bincount(region.ravel())[:, None]
 
 
-def nearest_neighbours(x, k):
+def nearest_neighbours(x, k, colour=None):
     """Edges from each node to the k nodes that are nearest to it by eq. (9), made symmetric, and their weights: src, dst, W.
 
         W_ij = (V_ij + V_ji) / 2,    V_ij = exp(-|x_i - x_j|² / σ_i²)        σ_i: mean distance of the k nearest neighbours of i
 
+    With `colour` (n, c) V_ij is the product of this and of the same of the colours.
     A graph of at most k nodes has all its edges. Of nodes equally near, the one with the lower number comes first.
     Deviation: the program keeps 8 of the 9 largest W_ij of a node. Which one it leaves out depends on the order in which a
     partition happens to put them, and so on the numbers of the nodes; here the ninth is left out.
     """
     n = len(x)
     k = min(k, n - 1)
-    distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
-    nearest = np.sort(distance, axis=1)[:, 1 : k + 1]  # without the node itself
-    # superpixels inside each other may share their centre: then W is 1, not 0/0
-    sigma = nearest.sum(axis=1, keepdims=True) / max(k, 1) + 1e-8
-    V = np.exp(-((distance / sigma) ** 2))
+    V = np.exp(-sum(relative_distance(points, k) ** 2 for points in (x, colour) if points is not None))
     W = (V + V.T) / 2
     np.fill_diagonal(W, -1)  # no node is its own neighbour
     # rounded: weights that are equal on paper stay equal, and the order does not hang on the last bit
     dst = np.argsort(-np.round(W, 12), axis=1, kind="stable")[:, :k]
     return np.repeat(np.arange(n), k), dst.ravel(), np.take_along_axis(W, dst, axis=1).ravel()
+
+
+def relative_distance(points, k):
+    """(n, n) distances of points (n, d), row i divided by σ_i, the mean distance of the k points that are nearest to i."""
+    distance = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    nearest = np.sort(distance, axis=1)[:, 1 : k + 1]  # without the point itself
+    # superpixels inside each other may share their centre: then V is 1, not 0/0
+    return distance / (nearest.sum(axis=1, keepdims=True) / max(k, 1) + 1e-8)
 
 
 def superpixel_graph(image, max_nodes, n_segments, compactness, k):

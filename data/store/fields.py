@@ -14,7 +14,7 @@ LEVELS = ("graph", *RAGGED)
 EDGE_SRC, IN_DEGREE = "edge.src", "node.in_degree"
 RESERVED = (EDGE_SRC, "edge.dst", IN_DEGREE)  # edge.dst: not stored, but nothing else may be called so
 INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-DTYPES = ("bool", *INTEGERS, "float32", "float64")
+DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
 # what an array of integers can hold; uint64 not all of its range, because all integers reach torch as int64
 LIMITS = {name: (int(np.iinfo(name).min), min(int(np.iinfo(name).max), 2**63 - 1)) for name in INTEGERS}
 
@@ -28,7 +28,7 @@ class Field:
 
     level: str  # "graph", "node", "edge", or "pair": as many rows for each graph as it is given
     name: str  # "feat", "label", …
-    dtype: str  # numpy's name of the type on disk
+    dtype: str  # numpy's name of the type on disk; batches have int64 of integers and float32 of float16
     shape: tuple = ()  # of one row
     n_types: int | tuple | None = None  # categorical: values are in [0, n_types); a tuple has a number for each column
     finite: bool = True  # refuse NaN and infinity

@@ -173,7 +173,8 @@ class Packed:
     def batch(self, indices):
         """Batch(g, of, y): the graphs as one DGLGraph, as `dgl.batch` would join them, and the rows of the fields `of` and `label`.
 
-        g has the node and edge fields in ndata and edata; integers are int64. of and y are None without such a field.
+        g has the node and edge fields in ndata and edata; integers are int64, numbers at least float32. of and y are None
+        without such a field.
         """
         graphs = self._graph_numbers(indices)
         levels = ("graph", *(level for level in RAGGED if f"{level}_offsets" in self._arrays))
@@ -242,7 +243,8 @@ class Packed:
 
     def _take(self, key, rows):
         dtype = self._array(key).dtype
-        return torch.from_numpy(self._values(key, rows, np.int64 if dtype.kind in "iu" else dtype))
+        wide = np.int64 if dtype.kind in "iu" else np.float32 if dtype == np.float16 else dtype
+        return torch.from_numpy(self._values(key, rows, wide))
 
     def _values(self, key, rows, dtype):
         """The rows of one array for a batch; node numbers are shifted to the place of their graph in it."""

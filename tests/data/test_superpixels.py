@@ -15,6 +15,7 @@ import pytest
 import scipy.ndimage
 import torch
 from PIL import Image
+from skimage.color import rgb2lab
 from skimage.segmentation import slic
 
 from data.dataset import DataConfig
@@ -72,19 +73,38 @@ def test_an_image_of_one_colour_becomes_a_graph_too(value):
     assert (feat[:, 0] == value / 255).all() and len(src) == len(dst) == len(weight) == 8 * len(feat)
 
 
+def n_cells(shape, n_segments):
+    return len(np.unique(slic(np.zeros(shape), n_segments, enforce_connectivity=False, channel_axis=None)))
+
+
 def test_settings_of_slic_that_are_left_out_would_change_nothing():
     """Asking for 95, 94, 93, ... one by one: each has the grid and the sizes of regions of one of the few that are tried."""
-
-    def n_cells(n_segments):
-        return len(np.unique(slic(np.zeros((28, 28)), n_segments, enforce_connectivity=False, channel_axis=None)))
-
-    tried = {n: factors for n, *factors in slic_settings(28, 28, 95)}
+    tried = {setting.n_segments: setting for setting in slic_settings(28, 28, 95)}
     assert list(tried)[:4] == [95, 94, 90, 87] and list(tried)[-1] < 5
     for n in range(95, 60, -1):
         chosen = min(m for m in tried if m >= n)
-        cells = n_cells(n)
-        sizes = [int(factor * 28 * 28 / cells) for factor in tried[chosen]]  # as slic computes them
-        assert n_cells(chosen) == cells and sizes == [int(0.5 * 28 * 28 / n), int(3 * 28 * 28 / n)]
+        sizes = tried[chosen].smallest, tried[chosen].largest
+        assert n_cells((28, 28), chosen) == n_cells((28, 28), n) and sizes == (
+            int(0.5 * 28 * 28 / n),
+            int(3 * 28 * 28 / n),
+        )
+
+
+@pytest.mark.parametrize("compactness", [10, 30])
+def test_superpixels_are_those_of_slic_as_a_whole(compactness):
+    """Its last step, done here, gives what slic gives when the sizes of regions are told to it as shares of a cell."""
+    image = blobs((90, 120, 3)) / 255
+    region = superpixels(image, 60, 80, compactness)
+    values = rgb2lab(image)
+    for n, _, *sizes in slic_settings(90, 120, 80):
+        cells = n_cells((90, 120), n)
+        # slic cuts to integers: 0.5 keeps rounding errors away
+        smallest, largest = ((size + 0.5) * cells / (90 * 120) for size in sizes)
+        factors = {"min_size_factor": smallest, "max_size_factor": largest, "convert2lab": False, "start_label": 0}
+        whole = slic(values, n, compactness / np.ptp(values), **factors)
+        if whole.max() < 60:
+            break
+    assert np.array_equal(region, whole)
 
 
 def test_colours_are_not_stretched_image_by_image():

@@ -516,7 +516,7 @@ def test_bad_splits(tmp_path, parts, text):
         ({"level": "link"}, "level='link': expected one of graph, node, edge, pair"),
         ({"level": "edge", "name": "src"}, "name='src'"),
         ({"name": "a.b"}, "name='a.b'"),
-        ({"dtype": "float16"}, "dtype='float16': expected one of bool"),
+        ({"dtype": "float128"}, "dtype='float128': expected one of bool"),
         ({"shape": (0,)}, r"shape=\(0,\)"),
         ({"n_types": 4}, "n_types=4"),
         ({"dtype": "uint8", "n_types": 257}, "n_types=257"),
@@ -814,3 +814,16 @@ def test_damaged_derived_array_is_found(store, capsys):
     store.batch([5])
     shutil.rmtree(folder)
     assert derive().graph(5).ndata["x"].tolist() == [5] * 7
+
+
+def test_half_precision_takes_half_the_disk_and_is_float32_in_a_batch(tmp_path):
+    fields = [Field("node", "feat", "float16", (2,)), Field("edge", "feat", "float16")]
+    with PackedWriter(tmp_path / "half", "half", fields) as writer:
+        writer.add(2, [0, 1], [1, 0], node={"feat": [[0.1, 300.3], [2.0, 700.7]]}, edge={"feat": [0.5, 0.25]})
+        with pytest.raises(ValueError, match=r"70000\.0 does not fit into float16"):
+            writer.add(1, [], [], node={"feat": [[0.0, 70000.0]]}, edge={"feat": []})
+    store = Packed(tmp_path / "half")
+    assert store.column("node.feat").dtype == np.float16
+    g = store.graph(0)
+    assert g.ndata["feat"].dtype == g.edata["feat"].dtype == torch.float32
+    assert g.ndata["feat"].tolist() == [[np.float16(0.1), 300.25], [2.0, 700.5]]
