@@ -1,5 +1,7 @@
-"""The datasets of the Long Range Graph Benchmark by name: molecules (LRGB_molecules.py) and superpixels (LRGB_superpixels.py)."""
+"""The datasets of the Long Range Graph Benchmark by name: molecules, published superpixels, and superpixels of photographs."""
 
 from data.LRGB_molecules import DATASETS as MOLECULES
+from data.LRGB_photographs import DATASETS as PHOTOGRAPHS
+from data.LRGB_superpixels import DATASETS as SUPERPIXELS
 
-DATASETS = MOLECULES
+DATASETS = MOLECULES | SUPERPIXELS | PHOTOGRAPHS

@@ -125,3 +125,29 @@ def draw_over_image(dataset, axes, i):
         dataset.images = dataset.read()[0]
     axes.imshow(dataset.images[dataset.chosen()[i]], cmap="gray", extent=(0, 1, 1, 0), alpha=0.6)
     draw_superpixels(dataset, axes, i)
+
+
+def draw_labelled_regions(dataset, axes, i):
+    """Superpixels over their photograph, if it is at hand: boundaries, the graph, and centres in the colours of classes."""
+    feat, label = dataset.store.rows("node.feat", i).astype(float), dataset.store.rows("node.label", i)
+    row, column, (src, dst) = feat[:, -2], feat[:, -1], dataset.store.edges(i)
+    if hasattr(dataset, "image"):
+        axes.imshow(with_boundaries(dataset.image(i), dataset.compactness), alpha=0.7)
+    else:
+        axes.scatter(column, row, c=np.clip(feat[:, :3], 0, 1), s=90, linewidths=0, zorder=0)
+        axes.invert_yaxis()
+    axes.plot(column[[src, dst]], row[[src, dst]], color="white", linewidth=0.3, zorder=1)
+    classes, kind = np.unique(label[label > 0], return_inverse=True)
+    axes.scatter(column[label == 0], row[label == 0], c="black", s=2, linewidths=0, zorder=2)
+    axes.scatter(column[label > 0], row[label > 0], c=kind, cmap="tab10", vmin=0, vmax=9, s=12, linewidths=0, zorder=3)
+    axes.text(0, -0.04, "classes " + ", ".join(map(str, classes)), transform=axes.transAxes, fontsize=7)
+    axes.set_aspect("equal")
+
+
+def with_boundaries(image, compactness):
+    """The photograph with lines between its superpixels."""
+    from skimage.segmentation import mark_boundaries
+
+    from data.LRGB_images import image_regions
+
+    return mark_boundaries(image / 255, image_regions(image, compactness), color=(1, 1, 0))
