@@ -16,18 +16,22 @@ from train.siamese import NetJudge
 DATASETS = {"BREC": BREC}
 
 
+def pairs_of(config):
+    return DATASETS[config.dataset](config.data).only(config.categories)
+
+
 def with_method(config):
     """An exact method: its answer needs neither a seed nor a test."""
     if config.method not in METHODS:
         raise ConfigError(f"method={config.method!r}: expected one of {', '.join(METHODS)}")
-    judge = MethodJudge(METHODS[config.method], DATASETS[config.dataset](config.data))
-    return [compare_pairs(judge, config.run(), config.workers)]
+    judge = MethodJudge(METHODS[config.method], pairs_of(config))
+    return [compare_pairs(judge, config.run(), config.workers, config.memory)]
 
 
 def with_net(config):
     """A net, trained anew on each pair and then tested; once per seed."""
-    dataset = DATASETS[config.dataset](config.data)
-    return [compare_pairs(NetJudge(one, dataset), one.run(), one.workers) for one in config.each_seed()]
+    dataset = pairs_of(config)
+    return [compare_pairs(NetJudge(one, dataset), one.run(), one.workers, one.memory) for one in config.each_seed()]
 
 
 def main(argv=None):

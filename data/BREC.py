@@ -83,6 +83,13 @@ class BREC(GraphDataset):
         limits = [min(kind.n_pairs, self.config.limit or kind.n_pairs) for kind in KINDS]
         self.indices = np.concatenate([start + np.arange(n) for start, n in zip(first, limits, strict=False)])
 
+    def only(self, categories):
+        """The dataset with the pairs of these categories alone, as "Basic,CFI"; None: all."""
+        if categories is not None:
+            chosen = [self.kind_of(index).category in categories.split(",") for index in self.indices]
+            self.indices = self.indices[chosen]
+        return self
+
     def build(self, path):
         pairs = [(k, *pair) for k in range(len(KINDS)) for pair in self.read(k)]
         fields = [Field("graph", "part", "uint8", n_types=len(KINDS))]

@@ -1,6 +1,7 @@
 """main_BREC.py from configuration to result: rows of every kind on a stand-in for BREC, killed runs, and real pairs."""
 
 import json
+import multiprocessing
 import pickle
 import re
 import subprocess
@@ -125,7 +126,7 @@ def test_an_interrupted_run_asks_only_for_what_is_missing(standin, tmp_path, mon
     main_BREC.main([*words, "--out_dir", str(tmp_path / "whole")])
     asked, answer = [], MethodJudge.__call__
 
-    def stop_at_the_fourth(judge, i):
+    def stop_at_the_fourth(judge, i, sparing):
         asked.append(i)
         if len(asked) == 4:
             raise KeyboardInterrupt
@@ -197,10 +198,10 @@ def test_a_worker_that_outlives_its_killed_run_does_no_harm(standin, tmp_path, m
     class Outliving(MethodJudge):
         __call__ = answer
 
-    def judged(judge, i):
+    def judged(judge, i, sparing):
         (lock,) = tmp_path.rglob("pairs.jsonl.lock")
         for other in (i, (i + 2) % 7):
-            ask(Outliving(judge.method, judge.dataset), Ledger(lock.with_suffix("")), other)
+            ask(Outliving(judge.method, judge.dataset), Ledger(lock.with_suffix("")), None, True, other)
         return answer(judge, i)
 
     monkeypatch.setattr(MethodJudge, "__call__", judged)
@@ -219,8 +220,8 @@ def test_a_judge_can_be_sent_to_another_process(standin, tmp_path, row):
     config = configure("--config", row, *standin, *(["--train.stop.epochs", "2"] if "GIN" in row else []))
     dataset = BREC(config.data)
     judge = MethodJudge(METHODS["3-WL"], dataset) if row == "brec_table2/3-WL" else NetJudge(config, dataset)
-    pickle.loads(pickle.dumps(partial(ask, judge, Ledger(tmp_path / "there"))))(0)
-    ask(judge, Ledger(tmp_path / "here"), 0)
+    pickle.loads(pickle.dumps(partial(ask, judge, Ledger(tmp_path / "there"), None, True)))(0)
+    ask(judge, Ledger(tmp_path / "here"), None, True, 0)
     assert records(tmp_path / "there") == records(tmp_path / "here")
 
 
@@ -369,4 +370,111 @@ def test_the_paper_of_table_7_is_followed():
     seen = (train.batch_size, train.optimizer.lr, train.optimizer.weight_decay, train.stop.epochs, train.stop.loss)
     assert seen == (32, 1e-4, 1e-4, 20, 0.2)
     assert (train.schedule.kind, train.schedule.patience, train.schedule.factor) == ("plateau", 10, 0.1)
-    assert pairs.threshold(32, 16) == pytest.approx(72.34, abs=0.005)
+    assert configure("--config", "brec_table2/PPGN").test.limit("program") == pytest.approx(72.34, abs=0.005)
+
+
+# Some of the pairs
+
+
+def test_a_run_over_some_categories_is_never_the_whole_and_its_answers_are_taken_over(standin, tmp_path, monkeypatch):
+    asked, answer = [], MethodJudge.__call__
+
+    def listening(judge, i, sparing):
+        asked.append(int(judge.dataset.indices[i]))
+        return answer(judge, i)
+
+    monkeypatch.setattr(MethodJudge, "__call__", listening)
+    words = ["--config", "brec_table2/S_3", *standin, "--workers", "1", "--out_dir", str(tmp_path)]
+    main_BREC.main([*words, "--categories", "Extension,Basic"])
+    assert asked == [0, 160]
+    some = only_result(tmp_path)
+    assert (
+        some["n_pairs"] == {"Basic": 1, "Extension": 1, "Total": 2}
+        and some["config"]["categories"] == "Basic,Extension"
+    )
+    main_BREC.main(words)
+    assert asked == [0, 160, 60, 110, 260, 360, 380]  # each pair once
+    results = [json.loads(path.read_text()) for path in tmp_path.rglob("result.json")]
+    (whole,) = (r for r in results if r["n_pairs"]["Total"] == 7)
+    assert whole["id"] != some["id"] and "categories" not in whole["config"]
+    assert whole["metrics"]["exact"]["distinguished"]["Total"] == 7
+    main_BREC.main([*words, "--categories", "CFI"])
+    main_BREC.main([*words, "--method", "S_4"])  # another method has answers of its own
+    assert len(asked) == 14
+    main_BREC.main([*words, "--categories", "CFI,Extension,Regular,Basic"])  # all of them: the whole run
+    assert len(asked) == 14 and len(list(tmp_path.rglob("result.json"))) == 4
+
+
+def test_unknown_categories_are_refused():
+    with pytest.raises(ConfigError, match=r"categories='Basic,Easy': 'Easy': expected some of Basic, Regular"):
+        configure("--categories", "Basic,Easy")
+
+
+# Memory
+
+
+def in_a_fork(function):
+    """What a function returns in a process of its own."""
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    process = context.Process(target=lambda: answers.put(function()))
+    process.start()
+    answer = answers.get(timeout=100)
+    process.join()
+    return answer
+
+
+def test_a_pair_that_needs_more_memory_than_there_is_is_reported_with_its_size(standin):
+    """With 20 MB more than a process has already there is no room for activations of 60 MB, whichever way."""
+    words = ["--config", "brec_table2/DS-GNN", "--train.stop.epochs", "1", "--net.hidden_dim", "1024", "--net.L", "2"]
+    config, ways = configure(*words, *standin), []
+
+    class Judge(NetJudge):
+        def __call__(self, i, sparing=False):
+            ways.append(sparing)
+            return super().__call__(i, sparing)
+
+    judge = Judge(config, main_BREC.pairs_of(config))
+
+    def answers(more):
+        status = Path("/proc/self/status").read_text()
+        now = 1024 * int(re.search(r"VmData:\s+(\d+) kB", status)[1])
+        found = pairs.answer_within(judge, more and now + more, 0)
+        return found, ways, len(torch.ones(10**8))  # outside there is no limit
+
+    free, _, _ = in_a_fork(lambda: answers(None))
+    found, asked, n = in_a_fork(lambda: answers(2 * 10**7))
+    assert re.fullmatch(r"6 nodes, 6 edges, \d\.\d GB", found["OOM"]) and asked == [False, True] and n == 10**8
+    assert in_a_fork(lambda: answers(10**11)) == (free, [False], 10**8) and "T2" in free
+
+
+@pytest.mark.parametrize("row", ["DE+NGNN", "DSS-GNN", "SSWL_P", "GNN-AK", "I2-GNN", "delta-k-LGNN"])
+def test_the_sparing_way_gives_the_same_answer(standin, row):
+    config = configure("--config", f"brec_table2/{row}", *standin, "--train.stop.epochs", "2", "--test.q", "18")
+    judge = NetJudge(config, main_BREC.pairs_of(config))
+    plain, sparing = judge(0), judge(0, sparing=True)
+    assert plain["loss"] == pytest.approx(sparing["loss"], rel=1e-6) and plain["epochs"] == sparing["epochs"]
+
+
+def test_what_is_too_large_for_a_share_waits_and_what_is_too_large_at_all_is_counted(standin, tmp_path, monkeypatch):
+    """Two processes: pair 110 needs more than half of the memory, pair 260 more than all."""
+    config = configure("--config", "brec_table2/GIN", *standin, "--train.stop.epochs", "1", "--out_dir", str(tmp_path))
+    judge, calls = NetJudge(config, main_BREC.pairs_of(config)), []
+
+    def answer(judge, memory, i):
+        index = int(judge.dataset.indices[i])
+        calls.append((index, memory))
+        if memory < {110: 60, 260: 200}.get(index, 0):
+            return {"OOM": "6 nodes"}
+        return judge(i)
+
+    def in_this_process(function, items, label, unit, chunk, workers):
+        return map(function, items)
+
+    monkeypatch.setattr(pairs, "answer_within", answer)
+    monkeypatch.setattr(pairs, "parallel_map", in_this_process)
+    monkeypatch.setattr(pairs, "budget", lambda memory: 100)
+    result = pairs.compare_pairs(judge, config.run(), workers=2)
+    assert calls == [(i, 50) for i in (0, 60, 110, 160, 260, 360, 380)] + [(110, 100), (260, 100)]
+    assert result["metrics"]["program"]["OOM"] == 1 and result["n_pairs"]["Total"] == 7
+    assert result["pairs"]["T2_test"].split()[4] == "-" and result["pairs"]["distinguished"] == "0 0 0 0 0 0 0"

@@ -433,7 +433,7 @@ def explain_error(problem, schema, content):
     if problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
         kinds = problem["ctx"].get("expected_tags", "the kinds of this section")
         return f"{key}: {problem['ctx'].get('tag', 'no kind')!r}: expected one of {kinds}"
-    if key in keys:
+    if key in keys and problem["type"] != "value_error":
         return f"{key}={problem['input']!r}: expected {allowed(keys[key])}"
     value = "" if isinstance(problem["input"], dict) else f"={problem['input']!r}"
     message = problem["msg"].removeprefix("Value error, ")

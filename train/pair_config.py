@@ -1,9 +1,11 @@
 """The configuration of a run over pairs of graphs (BREC): a net that is trained and tested on each pair, or an exact method."""
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from data.BREC import CATEGORIES
 from data.section import NO_IDENTITY, Section
 from train.config import AnyNet, BaseConfig, Optimisation, SeededConfig
+from train.rpc import threshold
 
 # keys of the sections that the training of a pair does not read: no validation, few epochs, all copies in a few batches
 UNREAD = {
@@ -42,6 +44,17 @@ class PairTestConfig(Section):
     q: int = Field(32, gt=1, description="copies of each graph, with their nodes renumbered at random")
     d: int = Field(16, gt=0, description="numbers of an embedding, fewer than copies")
     alpha: float = Field(0.95, gt=0, lt=1, description="quantile of the F distribution that gives the threshold")
+    threshold: float | None = Field(
+        None,
+        gt=0,
+        description="threshold of the program's statistic, where a script has one of its own; null: by alpha",
+    )
+
+    def limit(self, statistic):
+        """The threshold of a statistic of train/rpc.py."""
+        if statistic == "program" and self.threshold is not None:
+            return self.threshold
+        return threshold(self.q, self.d, self.alpha)
 
     @model_validator(mode="after")
     def _enough_copies(self):
@@ -51,12 +64,31 @@ class PairTestConfig(Section):
 
 
 class AnyPairConfig(BaseConfig):
+    categories: str | None = Field(
+        None,
+        description="only the pairs of these categories, as Basic,Regular,Extension: a run of its own; null: all pairs",
+    )
+    memory: float | None = Field(
+        None,
+        gt=0,
+        description="GB that the processes of a run may use together; a share of what is free when not given",
+        json_schema_extra=NO_IDENTITY,
+    )
     workers: int | None = Field(
         None,
         gt=0,
         description="processes that work on pairs, with one thread each; as many as a run has threads when not given",
         json_schema_extra=NO_IDENTITY,
     )
+
+    @field_validator("categories")
+    @classmethod
+    def _in_order(cls, text):
+        """One text for one choice, whatever its order; all of them are no choice."""
+        names = set(text.split(",")) if text is not None else set(CATEGORIES)
+        if wrong := sorted(names - set(CATEGORIES)):
+            raise ValueError(f"{wrong[0]!r}: expected some of {', '.join(CATEGORIES)}")
+        return ",".join(name for name in CATEGORIES if name in names) if names < set(CATEGORIES) else None
 
 
 class NetPairConfig(AnyPairConfig, SeededConfig):

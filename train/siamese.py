@@ -14,7 +14,7 @@ from data.transforms import TRANSFORMS
 from nets import build_net, count_parameters
 from nets.heads import as_scores
 from train.loop import choose_device
-from train.pairs import count_verdicts
+from train.pairs import count_verdicts, verdicts_of
 from train.random_state import make_deterministic, seed_all
 from train.rpc import STATISTICS, t_squared
 from train.tasks import GraphEmbedding
@@ -31,14 +31,21 @@ class NetJudge:
         """(metrics, which of them counts)."""
         return count_verdicts(self.config.test, lines)
 
-    def __call__(self, i):
+    def further_columns(self, lines):
+        """What the program's statistic says, which tables count."""
+        verdicts = verdicts_of(self.config.test, lines, "program")
+        told = [line["pair"] in verdicts and verdicts[line["pair"]].distinguished for line in lines]
+        return {"distinguished": " ".join(str(int(one)) for one in told)}
+
+    def __call__(self, i, sparing=False):
+        """`sparing`: layers are computed again in the backward pass, for the same numbers with less memory."""
         config, q = self.config, self.config.test.q
         torch.set_num_threads(1)
         device = choose_device(config.device)
         make_deterministic(device)
         seed_all(config.seed)
         net, task = make_net(config)
-        net.to(device)
+        net.to(device).recompute = sparing
 
         def batches(copies):
             made = paired_batches(config.train.batch_size, config.net.needs, device, *copies)
