@@ -3,8 +3,8 @@
     python -m launch.evidence           makes what is missing in out/ (JOBS=n at once); stopped and started again, it goes on
     python -m launch.evidence --list    what the list holds and how much of it is done
 
-The list names tables, rows and seeds; the first entries are worth most. `python -m runs.collect out` adds finished runs to
-results/.
+The list names tables, rows and seeds, and in `changes` keys that differ from a row's, as {"categories": "Basic,CFI"}: such runs
+are never taken for the row's. The first entries are worth most. `python -m runs.collect out` adds finished runs to results/.
 """
 
 import argparse
@@ -20,11 +20,20 @@ from runs.signals import end_with_pipe
 from runs.table_files import ROOT, find_table
 
 LIST = ROOT / "configs" / "evidence.json"
-KEYS = {"table": str, "rows": list, "seeds": int, "from_seed": int, "folds": int, "dataset": str, "why": str}
+KEYS = {
+    "table": str,
+    "rows": list,
+    "seeds": int,
+    "from_seed": int,
+    "folds": int,
+    "dataset": str,
+    "changes": dict,
+    "why": str,
+}
 
 
 def read_list(path=LIST):
-    """The entries: {"table": ..., "rows": [...], "seeds": n, "from_seed": 0, "folds": n, "dataset": None, "why": ...}."""
+    """The entries, as {"table": ..., "rows": [...], "seeds": n, "from_seed": 0, "folds": n, "changes": {}, "why": ...}."""
     entries = json.loads(Path(path).read_text())
     for entry in entries:
         for key, value in entry.items():
@@ -38,7 +47,8 @@ def jobs_of(entry, out, **needed):
     rows = chosen_rows(find_table(entry["table"]), entry.get("rows", []))
     first = entry.get("from_seed", 0)
     seeds = slice(first, first + entry.get("seeds", 1))
-    return make_jobs(rows, out, entry.get("dataset"), seeds=seeds, folds=entry.get("folds"), **needed)
+    wanted = {key: entry.get(key) for key in ("dataset", "folds", "changes")}
+    return make_jobs(rows, out, seeds=seeds, **wanted, **needed)
 
 
 def runs_of(job):

@@ -58,21 +58,22 @@ def has_part(id, seed, path):
     return isinstance(record, dict) and (record.get("id"), record.get("seed")) == (id, seed)
 
 
-def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=None, slices=1, **needed):
+def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=None, slices=1, changes=None, **needed):
     """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
     early is a whole table of few seeds, not a few rows of it. A run that two rows want is one job. `seeds` chooses among
-    those of a row, `folds` is how many of the first are wanted, `needed` has the cpus and gpus of each job.
+    those of a row, `folds` is how many of the first are wanted, `changes` are keys that make other runs of the rows, `needed` has
+    the cpus and gpus of each job.
 
     Of a model selection each fold is a job; with `slices` each part of its grid is one too, and the fold waits for them."""
     jobs, planned = [], set()
     for row in rows:
-        changes = ({"dataset": dataset} if dataset else {}) | (row.quick_changes() if quick else {})
-        config, id = row.changed(changes), row.id(changes)
+        changed = (changes or {}) | ({"dataset": dataset} if dataset else {}) | (row.quick_changes() if quick else {})
+        config, id = row.changed(changed), row.id(changed)
         name = run_name(str(row), changed_keys(identity(row.config), identity(config)))
         folder = configuration_folder(out, config, name).relative_to(out)
         chosen = list(range(1 if quick else row.folds)[:folds])
         words = ["--config", f"{row.table.path}/{row.name}"]
-        words += [word for key, value in changes.items() for word in (f"--{key}", as_text(value))]
+        words += [word for key, value in changed.items() for word in (f"--{key}", as_text(value))]
         for place, seed in enumerate(row.seeds[slice(1) if quick else seeds]):
             if (id, seed) in planned:
                 continue

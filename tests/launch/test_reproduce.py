@@ -378,6 +378,15 @@ def test_a_run_of_two_entries_is_one_job(tmp_path):
     ]
 
 
+def test_runs_of_changed_rows_have_their_own_identity_and_command(tmp_path):
+    entry = {"table": "brec_table2", "rows": ["3-WL"]}
+    (some,), (whole,) = (
+        evidence.jobs_of(e, tmp_path) for e in (entry | {"changes": {"categories": "Basic,CFI"}}, entry)
+    )
+    assert some.id != whole.id and some.folder != whole.folder
+    assert some.command[some.command.index("--categories") + 1] == "Basic,CFI" and "--categories" not in whole.command
+
+
 def test_what_is_in_results_is_not_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(evidence, "RESULTS", tmp_path / "results")
     entries = [{"table": "brec_table2", "rows": ["3-WL", "S_3"]}]
