@@ -15,9 +15,15 @@ Three settings, each measured (benchmarks/process_settings.py), none of which ch
 """
 
 import ctypes
+import importlib.util
 import os
 import sys
 import time
+
+if importlib.util.find_spec("torch") is None:
+    sys.exit(
+        f"{sys.executable} has no torch: run bash install.sh requirements.txt and use .venv/bin/python, or bash run.sh"
+    )
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
 NEVER = -1

@@ -31,7 +31,7 @@ from runs.files import RunError, explain, read_json
 from runs.folder import configuration_folder
 from runs.identity import identity
 from runs.naming import as_text, changed_keys, run_name
-from runs.result import problem_of
+from runs.result import machine_memory, problem_of, was_short_of_memory
 from runs.table_files import ROOT, find_table
 
 
@@ -42,7 +42,7 @@ def has_result(id, seed, path):
         record = read_json(path)
     except RunError:
         return False
-    if record is None or problem_of(record):
+    if record is None or problem_of(record) or was_short_of_memory(record, machine_memory()):
         return False
     return (record["id"], record["seed"], f"fold_{record['fold']}") == (id, seed, path.parent.name)
 

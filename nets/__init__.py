@@ -93,6 +93,12 @@ def build_net(config, features, task, seed=None):
         return getattr(net, "from_config", net)(config, features, task)
     except ValueError as error:
         raise NetError(str(error)) from error
+    except (RuntimeError, MemoryError) as error:
+        if "memory" not in str(error) and not isinstance(error, MemoryError):
+            raise
+        raise NetError(
+            f"net: its parameters do not fit into memory ({str(error).splitlines()[-1]}): make it smaller"
+        ) from error
 
 
 def count_parameters(net):

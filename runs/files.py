@@ -5,7 +5,7 @@ import json
 import os
 
 NO_SPACE, NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT), (errno.EACCES, errno.EROFS, errno.EPERM)
-DISK_ERRORS = NO_SPACE + NOT_WRITABLE
+DISK_ERRORS = (*NO_SPACE, *NOT_WRITABLE, errno.ENAMETOOLONG)
 
 
 BUSY = 75  # exit code of a run that another process is working on (sysexits: try again later)
@@ -65,4 +65,6 @@ def explain(error, path):
         return f"{path}: no space left on the disk. Make room and give the same command again"
     if error.errno in NOT_WRITABLE:
         return f"{path}: the folder cannot be written to. Choose another one (--out_dir, --data.store_dir)"
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{str(path)[:60]}...: the name is too long for this disk. Choose a shorter one (--out_dir, --data.store_dir)"
     return f"{path}: {error.strerror or error}"

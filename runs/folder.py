@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import sys
 import zipfile
 from contextlib import contextmanager
 from itertools import count
@@ -18,7 +19,7 @@ import filelock
 
 from runs.files import RunBusy, RunError, explain, read_json, write_atomic, write_json
 from runs.identity import hash_of, identity
-from runs.result import FORMAT, problem_of, signed
+from runs.result import FORMAT, problem_of, signed, was_short_of_memory
 
 LONGEST = 120  # characters of a name in a folder's name; file systems allow 255 bytes
 
@@ -139,6 +140,18 @@ class Run:
                 f"{self.path / 'result.json'} was made on another version of the dataset: run it again with --force"
             )
         return result
+
+    def try_again(self, memory):
+        """Put a result aside that ended as OOM where there was less memory (GB); True if there was one."""
+        if (result := self.result) is None or not was_short_of_memory(result, memory):
+            return False
+        print(
+            f"{self.path}: ended as OOM with {result['host']['memory']} GB; there are {memory} GB now, so it is tried again",
+            file=sys.stderr,
+        )
+        self._move_aside()
+        self._check()
+        return True
 
     def cut_log(self, epoch):
         """Drop the lines of metrics.jsonl after `epoch`: a killed run may have logged an epoch it had not saved yet."""

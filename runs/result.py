@@ -153,8 +153,9 @@ def read_line(line):
 # What a result was made with
 
 
-def made_with(dataset, device, threads, gpu=None):
-    """On what data, with what programs, on what kind of machine. `dataset` has a name and a hash."""
+def made_with(dataset, device, threads, gpu=None, memory=None):
+    """On what data, with what programs, on what kind of machine. `dataset` has a name and a hash; `gpu` and `memory` (GB) are those
+    of a GPU."""
     return {
         "dataset": {"name": dataset.name, "hash": dataset.hash},
         "device": device,
@@ -164,7 +165,7 @@ def made_with(dataset, device, threads, gpu=None):
             **{name: version(name) for name in ("torch", "dgl", "numpy")},
         },
         "commit": git_commit(),
-        "host": describe_host(gpu),
+        "host": describe_host(gpu, memory),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -183,7 +184,21 @@ def git_commit():
         return None
 
 
-def describe_host(gpu=None):
+def machine_memory():
+    """GB of this machine; None where the system does not say."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def was_short_of_memory(record, memory):
+    """Whether a run ended as OOM where there was less memory (GB) than `memory`: then it is worth another try."""
+    then = record["host"].get("memory") if isinstance(record.get("host"), dict) else None
+    return record.get("status") == "OOM" and isinstance(then, int | float) and bool(memory) and memory > then
+
+
+def describe_host(gpu=None, memory=None):
     """The kind of machine, not its name."""
     cpu = platform.machine()
     info = Path("/proc/cpuinfo")
@@ -192,4 +207,10 @@ def describe_host(gpu=None):
             line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
         ]
         cpu = names[0] if names else cpu
-    return {"system": platform.system(), "cpu": cpu, "cores": os.cpu_count(), "gpu": gpu}
+    return {
+        "system": platform.system(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "gpu": gpu,
+        "memory": memory or machine_memory(),
+    }

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import resource
 import subprocess
 import sys
 import zipfile
@@ -173,6 +174,35 @@ def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_
     assert "no folder can be made there" in error_of(
         "main_TUs", *given, "--data.store_dir", str(tmp_path / "file/stores")
     )
+
+
+def program(*words, python=sys.executable, **options):
+    """(exit code, what it says) of a program in a process of its own."""
+    done = subprocess.run([python, *words], cwd=ROOT, capture_output=True, text=True, **options)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_net_that_does_not_fit_into_memory_ends_with_one_line(child_env, tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+
+    words = ("main_CSL.py", "--net.hidden_dim", "1000000000", "--out_dir", str(tmp_path))
+    code, text = program(*words, env=child_env, preexec_fn=limit)
+    assert code == 1 and "do not fit into memory" in text and "Traceback" not in text
+
+
+def test_a_name_that_is_too_long_ends_with_one_line(child_env, tmp_path):
+    code, text = program("main_CSL.py", "--out_dir", str(tmp_path / ("x" * 300)), env=child_env)
+    assert code == 1 and "the name is too long" in text and "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    "words", [("main_CSL.py",), ("-m", "tables.table", "table3"), ("-m", "launch.reproduce", "table3")]
+)
+def test_without_the_packages_one_line_says_how_to_get_them(words, tmp_path):
+    """A Python without any package: -S leaves the site's packages out."""
+    code, text = program("-S", "-E", *words)
+    assert code == 1 and "bash install.sh requirements.txt" in text and "Traceback" not in text, text
 
 
 @pytest.mark.parametrize(

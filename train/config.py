@@ -122,6 +122,12 @@ class Config(SeededConfig):
         return [one.run(fold) for one in self.each_seed() for fold in folds]
 
     @model_validator(mode="after")
+    def _each_fold_once(self):
+        if self.folds is not None and len(set(self.folds)) < len(self.folds):
+            raise ValueError(f"folds={self.folds}: expected different folds")
+        return self
+
+    @model_validator(mode="after")
     def _a_graph_for_each_process(self):
         if self.train.batch_size < self.train.processes:
             raise ValueError(

@@ -20,7 +20,7 @@ from data.errors import DataError
 from nets.heads import as_scores
 from nets.inputs import InputEmbedding
 from runs.files import RunError
-from runs.result import made_with
+from runs.result import machine_memory, made_with
 from runs.signals import Interrupted, stop_signals
 from train.board import Board
 from train.checkpoint import load_state, save_state
@@ -216,6 +216,8 @@ def fit(net, fold, task, config, run):
     """Train `net` on one fold in the folder of `run` and return the result; a finished run is not run again."""
     processes = join(config.processes, choose_device(run.device))
     with processes.opened(run):
+        if processes.first:
+            run.try_again(memory_of(processes.device))
         if (result := processes.from_first(processes.first and run.finished_on(fold.store.hash))) is not None:
             return result
         if processes.first:
@@ -302,8 +304,15 @@ def description(trainer):
         "select": trainer.config.select.epoch,
         "measures": [measure._asdict() for measure in trainer.task.metric().measures],
         **trainer.processes.description(trainer.net),
-        **made_with(trainer.fold.store, trainer.device.type, torch.get_num_threads(), gpu),
+        **made_with(trainer.fold.store, trainer.device.type, torch.get_num_threads(), gpu, memory_of(trainer.device)),
     }
+
+
+def memory_of(device):
+    """GB of the GPU, or of the machine."""
+    if device.type != "cuda":
+        return machine_memory()
+    return round(torch.cuda.get_device_properties(device).total_memory / 2**30, 1)
 
 
 def costs(trainer):

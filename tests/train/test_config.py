@@ -56,6 +56,13 @@ def test_sections_that_cannot_be(section, value):
         TrainConfig(**good | {section: value})
 
 
+def test_a_fold_is_named_once():
+    content = find_row("table3/GCN-LapPE-L4").config
+    assert Config.model_validate(content | {"folds": [0, 2]}).folds == [0, 2]
+    with pytest.raises(ValidationError, match="different folds"):
+        Config.model_validate(content | {"folds": [0, 0]})
+
+
 def test_a_configuration_does_not_change_later():
     config = TrainConfig(batch_size=5, optimizer=ADAM)
     with pytest.raises(ValidationError):

@@ -144,6 +144,17 @@ def test_diverged_and_out_of_memory_are_recorded_as_the_paper_does(tmp_path, how
     assert fit(*toy(tmp_path), run_in(tmp_path)) == result  # finished: not tried again
 
 
+def test_out_of_memory_is_tried_again_where_there_is_more(tmp_path, monkeypatch, capsys):
+    net, *rest = toy(tmp_path)
+    with monkeypatch.context() as small:
+        small.setattr(loop, "machine_memory", lambda: 0.5)
+        assert fit(Blowing(net, 5, allocate_too_much), *rest, run_in(tmp_path))["host"]["memory"] == 0.5
+        assert fit(*toy(tmp_path), run_in(tmp_path))["status"] == "OOM"  # not more than then
+    result = fit(*toy(tmp_path), run_in(tmp_path))
+    assert result["status"] == "ok" and "ended as OOM with 0.5 GB" in capsys.readouterr().err
+    assert (run_in(tmp_path).path / "replaced-1" / "result.json").exists()
+
+
 def test_another_error_is_not_taken_for_out_of_memory(tmp_path):
     def fail(scores):
         raise RuntimeError("a bug")
