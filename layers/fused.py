@@ -1,19 +1,24 @@
-"""Gated and weighted sums over the neighbours as single steps of autograd: the fast way for GatedGCN, GAT and MoNet on a CPU.
+"""Steps of the layers as single steps of autograd: the fast way on a CPU.
 
-Each equals, in values and gradients, the plain formula that stands beside its call in `forward` of a layer. They build fewer
-tensors of E x d numbers, work on any graph (layers/ops.py), leave nothing on it, and are deterministic to the bit with a fixed
-number of threads.
+Each equals, in values and gradients, the plain formula that stands beside its call. They build fewer tensors of E x d numbers,
+work on any graph (layers/ops.py), leave nothing on it, and are deterministic to the bit with a fixed number of threads.
+
+Some have two ways to the same number. In float32, and where they win, they run the compiled loops of layers/kernels.py; the
+other way is by operators of torch and DGL. Which one is chosen depends on number type and sizes alone, so a run that goes on
+chooses as before.
 """
 
+import functools
 import warnings
+from itertools import pairwise
 
 import dgl
 import torch
+import torch.nn.functional as F
 from dgl import ops
+from torch import nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-
-from layers.ops import with_edge_ids
 
 EPS = 1e-6  # of the gates, eq. (25)
 # numbers of an edge-sized tensor that are worked on at a time: they stay in the cache from one step to the next
@@ -30,6 +35,55 @@ def suits(x):
     return x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64) and torch.backends.mkl.is_available()
 
 
+@functools.cache
+def loops():
+    """layers/kernels.py, loaded when it is first needed, or None where it cannot work (another system, another OpenMP)."""
+    try:
+        from layers import kernels
+    except (ImportError, OSError, AttributeError):
+        return None
+    return kernels
+
+
+def compiled(*tensors):
+    """Whether the compiled loops work on these."""
+    return all(x.device.type == "cpu" and x.dtype == torch.float32 for x in tensors) and loops() is not None
+
+
+def few_edges(g):
+    """Whether the loops over single edges win: with many edges per node, products of sparse matrices do."""
+    return g.num_edges() <= 16 * g.num_nodes()
+
+
+def in_edges(g):
+    """indptr, src: the edges into each node, as int32."""
+    indptr, src, _ = g.adj_tensors("csc")
+    return indptr.int(), src.int()
+
+
+def out_edges(g):
+    """indptr, dst, edge: the edges that leave each node and their numbers, as int32."""
+    indptr, dst, edge = g.adj_tensors("csr")
+    edge = edge if len(edge) else torch.arange(len(dst), dtype=torch.int32)
+    return indptr.int(), dst.int(), edge.int()
+
+
+def in_order(g):
+    """Whether the edges are numbered as they enter the nodes, node after node, as in a batch of the store."""
+    _, src, ids = g.adj_tensors("csc")
+    return len(ids) == 0 or torch.equal(ids, torch.arange(len(src), dtype=ids.dtype))
+
+
+def with_edge_ids(g):
+    """The same graph with its edge numbers written out. The float32 sums over edges of dgl 1.1.3, and on processors with AVX-512
+    its maxima and minima too, refuse a graph in CSC form whose edge numbers are given as "consecutive" (an empty tensor)."""
+    indptr, src, ids = g.adj_tensors("csc")
+    if len(ids) == len(src):
+        return g
+    ids = torch.arange(len(src), dtype=src.dtype, device=src.device)
+    return dgl.graph(("csc", (indptr, src, ids)), num_nodes=g.num_nodes())
+
+
 def blocks(n_rows, width):
     """Slices of so many rows at a time that a block of this width stays in the cache."""
     step = max(1, BLOCK // max(1, width))
@@ -37,7 +91,203 @@ def blocks(n_rows, width):
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# Sums, means and maxima over the neighbours
+
+
+def sum_suits(g, x):
+    """Whether `sum_neighbours` and `max_neighbours` work on these and win."""
+    return x.dim() == 2 and compiled(x) and few_edges(g) and g.is_homogeneous
+
+
+def sum_neighbours(g, x, mean=False, own=None):
+    """Σ_j x_j, or with `mean` their mean, and with `own` (a number) own · x_i more: (N, d) -> (N, d)."""
+    return SumNeighbours.apply(g, x, mean, own)
+
+
+class SumNeighbours(Function):
+    @staticmethod
+    def forward(ctx, g, x, mean, own):
+        x = x.contiguous()
+        n, d = x.shape
+        out = torch.empty_like(x)
+        loops().sum_neighbours(n, d, int(mean), 0.0 if own is None else float(own), *in_edges(g), x, out)
+        ctx.g, ctx.mean, ctx.own = g, mean, own
+        ctx.save_for_backward(x if own is not None and ctx.needs_input_grad[3] else None)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        g, (x,) = ctx.g, ctx.saved_tensors
+        d_out = d_out.contiguous()
+        n, d = d_out.shape
+        d_x, share = torch.empty_like(d_out), d_out
+        if ctx.mean:
+            share = torch.empty_like(d_out)
+            loops().divide_rows(n, d, in_edges(g)[0], d_out, share)
+        indptr, dst, _ = out_edges(g)
+        loops().sum_neighbours(n, d, 0, 0.0 if ctx.own is None else float(ctx.own), indptr, dst, share, d_x)
+        d_own = None if x is None else torch.dot(d_out.flatten(), x.flatten()).reshape(ctx.own.shape)
+        return None, d_x, None, d_own
+
+
+def max_neighbours(g, x):
+    """Max_j x_j, -inf without neighbours (0 in a graph without any edge): (N, d) -> (N, d)."""
+    return MaxNeighbours.apply(g, x)
+
+
+class MaxNeighbours(Function):
+    @staticmethod
+    def forward(ctx, g, x):
+        x = x.contiguous()
+        n, d = x.shape
+        out, which = torch.empty_like(x), torch.empty(n, d, dtype=torch.int32)
+        nothing = -torch.inf if g.num_edges() else 0.0
+        loops().max_neighbours(n, d, nothing, *in_edges(g), x, out, which)
+        ctx.g = g
+        ctx.save_for_backward(which)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        (which,) = ctx.saved_tensors
+        d_out = d_out.contiguous()
+        d_x = torch.empty_like(d_out)
+        loops().max_neighbours_back(*d_out.shape, *out_edges(ctx.g), which, d_out, d_x)
+        return None, d_x
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Batch normalisation, activation, residual connection (layers/update.py)
+
+ACTIVATIONS = {F.relu: 1, F.elu: 2}  # as in layers/kernels.py
+
+
+def norm_suits(norm, x, activation=F.relu):
+    """Whether `normalise` works on these: a batch normalisation in training, with a known activation."""
+    return (
+        type(norm) is nn.BatchNorm1d
+        and norm.training
+        and norm.affine
+        and norm.track_running_stats
+        and norm.momentum is not None
+        and x.dim() == 2
+        and len(x) > 1
+        and (activation in ACTIVATIONS or isinstance(activation, nn.Identity))
+        and compiled(x, norm.weight)
+    )
+
+
+def normalise(norm, x, activation=F.relu, h=None):
+    """h + activation(norm(x)), without h: activation(norm(x)). x (N, d), h (N, d) or one row for all, (1, d)."""
+    norm.num_batches_tracked.add_(1)
+    return Normalise.apply(x, norm.weight, norm.bias, h, norm, ACTIVATIONS.get(activation, 0))
+
+
+class Normalise(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, h, norm, activation):
+        k, (n, d), x = loops(), x.shape, x.contiguous()
+        n_pieces, width = -(-n // (k.TILE * k.TILES)), k.TILE * d
+        moments, tiled = x.new_empty(n_pieces, 3, width), x.new_empty(4, width)
+        running, total = (norm.running_mean, norm.running_var), x.new_empty(2, d, dtype=torch.float64)
+        k.batch_moments(n, d, x, moments)
+        k.batch_statistics(n, d, norm.eps, norm.momentum, moments, weight, bias, tiled, *running, total, threads=1)
+        out, h_rows = torch.empty_like(x), 0 if h is None else len(h)
+        added = out if h is None else h.expand(k.TILE, d).contiguous() if h_rows == 1 else h.contiguous()
+        k.normalise(n, d, activation, h_rows, x, tiled, added, out)
+        ctx.activation, ctx.h_rows = activation, h_rows
+        ctx.save_for_backward(x, tiled)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        x, tiled = ctx.saved_tensors
+        k, (n, d), d_out = loops(), x.shape, d_out.contiguous()
+        n_pieces, width = -(-n // (k.TILE * k.TILES)), k.TILE * d
+        d_x, sums, back = torch.empty_like(x), x.new_empty(n_pieces, 2, width), x.new_empty(4, width)
+        k.normalise_back_sums(n, d, ctx.activation, x, tiled, d_out, d_x, sums)
+        k.normalise_back_statistics(n, d, sums, tiled, back, x.new_empty(2, d, dtype=torch.float64), threads=1)
+        k.normalise_back(n, d, x, tiled, back, d_x)
+        d_h = None if ctx.h_rows == 0 else d_out.sum(0, keepdim=True) if ctx.h_rows == 1 else d_out
+        return d_x, back[0, :d], back[1, :d], d_h, None, None
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Gated mean (GatedGCN)
+
+
+def gated(g, h, layer, e=None):
+    r"""ĥ (N, d) and ê (E, d) of eq. (24)-(25), with the maps U, V, A, B of `layer` and, where there is an e, C.
+
+        ê_ij = A h_i + B h_j + C e_ij        ĥ_i = U h_i + Σ_j η_ij ⊙ V h_j        η_ij = σ(ê_ij) / (Σ_j' σ(ê_ij') + ε)
+
+    e is (E, d), or (1, d) where it is the same for all edges. C e of one row and the bias of C are added at the nodes, which are
+    fewer. The four products of the nodes are one.
+    """
+    at_nodes = 0 if e is None else layer.C(e)[0] if len(e) == 1 else layer.C.bias
+    e, C = (None, None) if e is None or len(e) == 1 else (e, layer.C.weight)
+    if compiled(h) and g.is_homogeneous and in_order(g):
+        maps = (layer.U, layer.V, layer.A, layer.B)
+        bias = torch.cat([layer.U.bias, layer.V.bias, layer.A.bias + at_nodes, layer.B.bias])
+        return Gated.apply(g, F.linear(h, torch.cat([W.weight for W in maps]), bias), e, C)
+    mean, e_hat = gated_mean(g, layer.A(h) + at_nodes, layer.B(h), layer.V(h), e, C)
+    return layer.U(h) + mean, e_hat
+
+
+class Gated(Function):
+    """Of P (N, 4d): Uh, Vh, Ah, Bh side by side. The edges are worked on in blocks, so that their products stay in the cache."""
+
+    @staticmethod
+    def forward(ctx, g, P, e, C):
+        indptr, src = in_edges(g)
+        n, d = len(P), P.shape[1] // 4
+        e_hat = P.new_empty(len(src), d)
+        gate, total, mean, out = torch.empty_like(e_hat), P.new_empty(n, d), P.new_empty(n, d), P.new_empty(n, d)
+        for nodes, edges in blocks_of_nodes(indptr, d):
+            if e is not None:
+                torch.mm(e[edges], C.t(), out=e_hat[edges])
+            sizes = (nodes.start, nodes.stop, d, int(e is not None), EPS)
+            loops().gated_mean(*sizes, indptr, src, P, e_hat, gate, total, mean, out)
+        ctx.g = g
+        ctx.save_for_backward(P, e, C, gate, total, mean)
+        ctx.set_materialize_grads(False)  # the last layer has no use for ê: no gradient of E x d zeros
+        return out, e_hat
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out, d_e_hat):
+        P, e, C, gate, total, mean = ctx.saved_tensors
+        indptr, src = in_edges(ctx.g)
+        n, d = mean.shape
+        d_out = torch.zeros_like(mean) if d_out is None else d_out.contiguous()
+        d_e_hat = None if d_e_hat is None else d_e_hat.contiguous()
+        d_sum, d_P = d_out / total, torch.empty_like(P)
+        grad = torch.empty_like(gate)  # of ê
+        d_e = None if e is None else torch.empty_like(e)
+        d_C = None if e is None else torch.zeros_like(C)
+        for nodes, edges in blocks_of_nodes(indptr, d):
+            sizes = (nodes.start, nodes.stop, d, int(d_e_hat is not None))
+            added = grad if d_e_hat is None else d_e_hat
+            loops().gated_mean_back(*sizes, indptr, src, P, gate, mean, d_sum, added, grad, d_P)
+            if e is not None:
+                torch.mm(grad[edges], C, out=d_e[edges])
+                d_C.addmm_(grad[edges].t(), e[edges])
+        loops().gated_mean_back_sources(n, d, *out_edges(ctx.g), gate, grad, d_sum, d_out, d_P)
+        return None, d_P, d_e, d_C
+
+
+def blocks_of_nodes(indptr, width):
+    """[(nodes, their in-edges)] as slices: about BLOCK numbers of this width at a time; all of a small batch at once."""
+    n, n_edges = len(indptr) - 1, int(indptr[-1])
+    if n_edges * width <= 4 * BLOCK:
+        return [(slice(0, n), slice(0, n_edges))]
+    starts = torch.arange(0, n_edges, max(1, BLOCK // width), dtype=indptr.dtype)
+    cuts = sorted({0, n, *torch.searchsorted(indptr, starts).tolist()})
+    ends = indptr[cuts].tolist()
+    return [(slice(*pair), slice(*edges)) for pair, edges in zip(pairwise(cuts), pairwise(ends), strict=True)]
 
 
 def gated_mean(g, Ah, Bh, Vh, e=None, C=None):
@@ -135,14 +385,77 @@ class ReluSum(Function):
 # Attention (GAT), weighted sums (MoNet)
 
 
-def attention(g, z, score):
-    """Σ_j a_ij^k z_j^k with a = softmax_j(score_ij), eq. (18)-(19): z (N, K, d), score (E, K) -> (N, K, d)."""
-    return weighted_sum(g, z, edge_softmax(g, score))
+def attention(g, z, V_i, V_j, slope, extra=None):
+    r"""Σ_j a_ij^k z_j^k with a = softmax_j(LeakyReLU(V_i^k · z_i^k + V_j^k · z_j^k + extra_ij^k)), eq. (18)-(19).
+
+    z (N, K, d), V_i and V_j (K, d), extra (E, K), (1, K) or none -> (N, K, d).
+    """
+    if compiled(z) and few_edges(g) and g.is_homogeneous and in_order(g):
+        extra = extra if extra is None else extra.expand(g.num_edges(), -1)
+        return Attention.apply(g, z, torch.stack([V_i, V_j]), slope, extra)
+    score = ops.u_add_v(with_edge_ids(g), (V_j * z).sum(-1), (V_i * z).sum(-1))
+    score = score if extra is None else score + extra
+    return weighted_sum(g, z, edge_softmax(g, F.leaky_relu(score, slope)))
+
+
+class Attention(Function):
+    @staticmethod
+    def forward(ctx, g, z, V, slope, extra):
+        n, K, d = z.shape
+        z, V = z.contiguous(), V.contiguous()
+        extra = None if extra is None else extra.contiguous()
+        score, weight, out = z.new_empty(n, 2 * K), z.new_empty(g.num_edges(), K), torch.empty_like(z)
+        loops().attention_scores(n, K, d, z, V, score)
+        loops().attention(n, K, d, slope, 0 if extra is None else extra, *in_edges(g), z, score, weight, out)
+        ctx.g, ctx.slope = g, slope
+        ctx.save_for_backward(z, V, score, weight, extra)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        z, V, score, weight, extra = ctx.saved_tensors
+        n, K, d = z.shape
+        g, d_out = ctx.g, d_out.contiguous()
+        d_score, d_s, d_z = torch.empty_like(weight), torch.empty_like(score), torch.empty_like(z)
+        has_extra = 0 if extra is None else extra
+        loops().attention_back(n, K, d, ctx.slope, has_extra, *in_edges(g), z, score, weight, d_out, d_score, d_s)
+        loops().attention_back_sources(n, K, d, *out_edges(g), weight, d_out, d_score, V, d_s, d_z)
+        d_V = torch.bmm(d_s.view(n, 2, K).permute(2, 1, 0), z.transpose(0, 1)).transpose(0, 1)  # (K, 2, N) x (K, N, d)
+        return None, d_z, d_V, None, None if extra is None else d_score
 
 
 def weighted_sum(g, z, weight):
     """Σ_j weight_ij^k z_j^k: z (N, K, d), one weight per edge and head (E, K) -> (N, K, d). One sparse product per head."""
     return WeightedSum.apply(g, z, weight)
+
+
+def kernel_sums(g, x, weight):
+    """Σ_j weight_ij^k x_j: the same x (N, d) for all K kernels, weight (E, K) -> (N, K, d)."""
+    if compiled(x, weight) and few_edges(g) and g.is_homogeneous and in_order(g):
+        return KernelSums.apply(g, x, weight)
+    return weighted_sum(g, x[:, None].expand(-1, weight.shape[1], -1), weight)
+
+
+class KernelSums(Function):
+    @staticmethod
+    def forward(ctx, g, x, weight):
+        x, weight, (n, d), K = x.contiguous(), weight.contiguous(), x.shape, weight.shape[1]
+        out = x.new_empty(n, K, d)
+        loops().weighted_sums(n, K, d, *in_edges(g), x, weight, out)
+        ctx.g = g
+        ctx.save_for_backward(x, weight)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        x, weight = ctx.saved_tensors
+        (n, d), K, d_out = x.shape, weight.shape[1], d_out.contiguous()
+        d_x, d_weight = torch.empty_like(x), torch.empty_like(weight)
+        loops().weighted_sums_back_weights(n, K, d, *in_edges(ctx.g), x, d_out, d_weight)
+        loops().weighted_sums_back(n, K, d, *out_edges(ctx.g), weight, d_out, d_x)
+        return None, d_x, d_weight
 
 
 class WeightedSum(Function):
@@ -214,3 +527,32 @@ class EdgeSoftmax(Function):
 def is_moderate(score):
     """Whether exp(score) is safe without subtracting a maximum (False for NaN)."""
     return len(score) == 0 or float(score.abs().max()) <= SAFE
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Rows of length 1 (GraphSage)
+
+LEAST_NORM = 1e-12  # that of F.normalize
+
+
+def relu_of_unit_rows(x):
+    """ReLU(x_i / ‖x_i‖): (N, d) -> (N, d)."""
+    return ReluOfUnitRows.apply(x) if compiled(x) and x.dim() == 2 else F.relu(F.normalize(x))
+
+
+class ReluOfUnitRows(Function):
+    @staticmethod
+    def forward(ctx, x):
+        x = x.contiguous()
+        norm, out = x.new_empty(len(x)), torch.empty_like(x)
+        loops().unit_rows(*x.shape, LEAST_NORM, x, norm, out)
+        ctx.save_for_backward(x, norm)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        x, norm = ctx.saved_tensors
+        d_x = torch.empty_like(x)
+        loops().unit_rows_back(*x.shape, LEAST_NORM, x, norm, d_out.contiguous(), d_x)
+        return d_x

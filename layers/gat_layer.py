@@ -47,10 +47,10 @@ class GATLayer(nn.Module):
     def forward(self, g, h):
         Uh = self.U(h).unflatten(1, (self.K, self.d))
         V_i, V_j = self.V
-        e_hat = F.leaky_relu(ops.u_add_v(g, (V_j * Uh).sum(-1), (V_i * Uh).sum(-1)), self.slope)
-        if fused.suits(h):  # the same, one sparse product per head
-            h_hat = fused.attention(g, Uh, e_hat)
+        if fused.suits(h):  # the same, in one step or by one sparse product per head
+            h_hat = fused.attention(g, Uh, V_i, V_j, self.slope)
         else:
+            e_hat = F.leaky_relu(ops.u_add_v(g, (V_j * Uh).sum(-1), (V_i * Uh).sum(-1)), self.slope)
             a = ops.edge_softmax(g, e_hat)
             h_hat = ops.u_mul_e_sum(g, Uh, a[..., None])
         return self.update_h(g, h, h_hat.flatten(1))
@@ -88,12 +88,11 @@ class EdgeReprGATLayer(nn.Module):
     def forward(self, g, h, e, edges=True):
         Uh, Ae = (x.unflatten(1, (self.K, self.d)) for x in (self.U(h), self.A(e)))
         V_e, V_i, V_j = self.V
-        a_hat = (V_e * Ae).sum(-1) + ops.u_add_v(g, (V_j * Uh).sum(-1), (V_i * Uh).sum(-1))
-        a_hat = F.leaky_relu(a_hat, self.slope)
         if fused.suits(h):
-            h_hat = fused.attention(g, Uh, a_hat)
+            h_hat = fused.attention(g, Uh, V_i, V_j, self.slope, (V_e * Ae).sum(-1))
         else:
-            a = ops.edge_softmax(g, a_hat)
+            a_hat = (V_e * Ae).sum(-1) + ops.u_add_v(g, (V_j * Uh).sum(-1), (V_i * Uh).sum(-1))
+            a = ops.edge_softmax(g, F.leaky_relu(a_hat, self.slope))
             h_hat = ops.u_mul_e_sum(g, Uh, a[..., None])
         h_new = self.update_h(g, h, h_hat.flatten(1))
         if not edges:

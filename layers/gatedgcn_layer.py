@@ -31,13 +31,12 @@ class GatedGCNLayer(nn.Module):
         self.update_e = EdgeUpdate(in_dim, out_dim, **options)
 
     def forward(self, g, h, e, edges=True):
-        if fused.suits(h):  # the same, block by block of edges; the bias of C is added at the nodes, which are fewer
-            mean, e_hat = fused.gated_mean(g, self.A(h) + self.C.bias, self.B(h), self.V(h), e, self.C.weight)
+        if fused.suits(h):  # the same, block by block of edges
+            h_hat, e_hat = fused.gated(g, h, self, e)
         else:
             e_hat = ops.u_add_v(g, self.B(h), self.A(h)) + self.C(e)
             gate = torch.sigmoid(e_hat)
-            mean = ops.u_mul_e_sum(g, self.V(h), gate) / (ops.copy_e_sum(g, gate) + EPS)
-        h_hat = self.U(h) + mean
+            h_hat = self.U(h) + ops.u_mul_e_sum(g, self.V(h), gate) / (ops.copy_e_sum(g, gate) + EPS)
         return self.update_h(g, h, h_hat), self.update_e(g, e, e_hat) if edges else None
 
 
@@ -60,11 +59,11 @@ class EdgeFeatGatedGCNLayer(nn.Module):
 
     def forward(self, g, h):
         if fused.suits(h):
-            mean, _ = fused.gated_mean(g, self.A(h), self.B(h), self.V(h))
+            h_hat, _ = fused.gated(g, h, self)
         else:
             gate = torch.sigmoid(ops.u_add_v(g, self.B(h), self.A(h)))
-            mean = ops.u_mul_e_sum(g, self.V(h), gate) / (ops.copy_e_sum(g, gate) + EPS)
-        return self.update_h(g, h, self.U(h) + mean)
+            h_hat = self.U(h) + ops.u_mul_e_sum(g, self.V(h), gate) / (ops.copy_e_sum(g, gate) + EPS)
+        return self.update_h(g, h, h_hat)
 
 
 class IsotropicGatedGCNLayer(nn.Module):

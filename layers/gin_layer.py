@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from layers import ops
+from layers import fused, ops
 from layers.update import Update
 
 
@@ -45,7 +45,11 @@ class GINLayer(nn.Module):
         self.update_h = Update(in_dim, out_dim, **options)
 
     def forward(self, g, h):
-        h_hat = (1 + self.eps) * h + AGGREGATORS[self.aggregator](g, h)
+        if self.aggregator == "sum" and fused.sum_suits(g, h):  # the same, in one step
+            h_hat = fused.sum_neighbours(g, h, own=1 + self.eps)
+        else:
+            h_hat = (1 + self.eps) * h + AGGREGATORS[self.aggregator](g, h)
         for V, norm in zip(self.V, self.norm_V, strict=True):
-            h_hat = F.relu(norm(V(h_hat)))
+            h_hat = V(h_hat)
+            h_hat = fused.normalise(norm, h_hat) if fused.norm_suits(norm, h_hat) else F.relu(norm(h_hat))
         return self.update_h(g, h, self.U(h_hat))

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from layers import ops
+from layers import fused, ops
 from layers.update import EdgeUpdate, Update
 
 AGGREGATORS = ("mean", "maxpool", "lstm")
@@ -64,7 +64,7 @@ class GraphSageLayer(nn.Module):
         """What the form has inside BN: (N, out_dim)."""
         h_hat = self.U(torch.cat([h, c], dim=1))
         if self.form == "program":
-            return F.relu(F.normalize(h_hat))
+            return fused.relu_of_unit_rows(h_hat) if fused.suits(h_hat) else F.relu(F.normalize(h_hat))
         return F.normalize(F.relu(h_hat)) if self.form == "text_15" else h_hat
 
 

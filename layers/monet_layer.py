@@ -46,10 +46,8 @@ class MoNetLayer(nn.Module):
 
     def forward(self, g, h):
         e = self.kernels(g, h.dtype)
-        if fused.suits(h):  # Σ_j e_ij^k h_j (N, K, in_dim), one sparse product per kernel
-            sums = fused.weighted_sum(g, h[:, None].expand(-1, e.shape[1], -1), e)
-        else:
-            sums = ops.u_mul_e_sum(g, h[:, None], e[..., None])
+        # Σ_j e_ij^k h_j (N, K, in_dim); the fused one is the same, in one step or by one sparse product per kernel
+        sums = fused.kernel_sums(g, h, e) if fused.suits(h) else ops.u_mul_e_sum(g, h[:, None], e[..., None])
         if self.form == "text":
             return self.dropout(self.update_h(g, h, self.U(sums.flatten(1))))
         h_hat = F.linear(sums.flatten(1), self.U.weight)  # all U^k as one product

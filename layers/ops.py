@@ -1,4 +1,4 @@
-"""Sums, means and maxima over the neighbours: the words that the layers are written in.
+"""Sums, means and maxima over the neighbours: the words that the layers are written in, and their fast forms (layers/fused.py).
 
 Edge j -> i is stored as (src=j, dst=i): u is a value of the source j, v of the destination i, e of the edge. They are those of
 dgl.ops, on any graph: edges in any order, self-loops, duplicate edges, nodes or graphs without edges. Nothing is left on the
@@ -10,19 +10,24 @@ import dgl
 import torch
 from dgl import ops
 
+from layers import fused
+from layers.fused import with_edge_ids
+
 
 def copy_u_sum(g, u):
     """Σ_j u_j: (N, …) -> (N, …)."""
-    return ops.copy_u_sum(g, u)
+    return fused.sum_neighbours(g, u) if fused.sum_suits(g, u) else ops.copy_u_sum(g, u)
 
 
 def copy_u_mean(g, u):
     """Mean_j u_j: (N, …) -> (N, …)."""
-    return ops.copy_u_mean(g, u)
+    return fused.sum_neighbours(g, u, mean=True) if fused.sum_suits(g, u) else ops.copy_u_mean(g, u)
 
 
 def copy_u_max(g, u):
     """Max_j u_j: (N, …) -> (N, …)."""
+    if fused.sum_suits(g, u) and fused.in_order(g):
+        return fused.max_neighbours(g, u)
     return ops.copy_u_max(g, u)
 
 
@@ -76,13 +81,3 @@ def sym_norm_sum(g, u):
 def zero_without_neighbours(g, h):
     """h (N, d) with 0 at the nodes that no edge enters."""
     return h.masked_fill((g.in_degrees() == 0)[:, None], 0)
-
-
-def with_edge_ids(g):
-    """The same graph with its edge numbers written out. The float32 sums over edges of dgl 1.1.3, and on processors with AVX-512
-    its maxima and minima too, refuse a graph in CSC form whose edge numbers are given as "consecutive" (an empty tensor)."""
-    indptr, src, ids = g.adj_tensors("csc")
-    if len(ids) == len(src):
-        return g
-    ids = torch.arange(len(src), dtype=src.dtype, device=src.device)
-    return dgl.graph(("csc", (indptr, src, ids)), num_nodes=g.num_nodes())

@@ -3,6 +3,7 @@
 import torch.nn.functional as F
 from torch import nn
 
+from layers import fused
 from layers.graph_norm import graph_size_norm
 
 
@@ -39,10 +40,14 @@ class Update(nn.Module):
     def forward(self, g, h, h_hat):
         if self.graph_norm:
             h_hat = graph_size_norm(g, h_hat)
-        h_new = self.activation(self.norm(h_hat))
-        if self.residual and self.keep_residual:
-            return h + self.dropout(h_new)
-        return self.dropout(h + h_new if self.residual else h_new)
+        early, late = self.residual and not self.keep_residual, self.residual and self.keep_residual
+        if fused.norm_suits(self.norm, h_hat, self.activation):  # the same, in one step
+            h_new = fused.normalise(self.norm, h_hat, self.activation, h if early else None)
+        else:
+            h_new = self.activation(self.norm(h_hat))
+            h_new = h + h_new if early else h_new
+        h_new = self.dropout(h_new)
+        return h + h_new if late else h_new
 
 
 class EdgeUpdate(Update):

@@ -52,6 +52,15 @@ def weighted_sum(g, z, weight):
     return ops.u_mul_e_sum(g, z, weight[..., None])
 
 
+def attention(g, z, V_i, V_j, extra):
+    return fused.attention(g, z, V_i, V_j, 0.2, extra)
+
+
+def plain_attention(g, z, V_i, V_j, extra):
+    score = ops.u_add_v(g, (V_j * z).sum(-1), (V_i * z).sum(-1)) + extra
+    return weighted_sum(g, z, ops.edge_softmax(g, torch.nn.functional.leaky_relu(score, 0.2)))
+
+
 def by_node(g, per_edge, reduce):
     """`reduce` of the numbers of the edges into each node, 0 where there are none."""
     dst = g.edges()[1]
@@ -84,9 +93,9 @@ FUSED = {
     "softmax": (fused.edge_softmax, ops.edge_softmax, lambda g: [edge(g, K)]),
     "softmax of large scores": (fused.edge_softmax, ops.edge_softmax, lambda g: [1000 * edge(g, K)]),
     "attention": (
-        fused.attention,
-        lambda g, z, score: weighted_sum(g, z, ops.edge_softmax(g, score)),
-        lambda g: [node(g, K, D), edge(g, K)],
+        attention,
+        plain_attention,
+        lambda g: [node(g, K, D), *(torch.randn(K, D, dtype=torch.float64) for _ in range(2)), edge(g, K)],
     ),
 }
 PLAIN = {
