@@ -11,20 +11,24 @@ class MLPReadout(nn.Module):
 
         y = P ReLU(Q_2 ReLU(Q_1 h))
 
-    Shapes: h (…, in_dim) -> y (…, out_dim). `shares` are the hidden widths as shares of in_dim.
+    Shapes: h (…, in_dim) -> y (…, out_dim). `shares` are the hidden widths as shares of in_dim. The heads of LRGB make the rows of
+    each hidden layer of length 1 (l2_norm), or have another activation, and dropout before each map.
 
     Deviation: the text prints two layers, y = P ReLU(Q h); the printed parameter counts need these three.
 
         >>> y = MLPReadout(8, 3)(torch.randn(5, 8))
     """
 
-    def __init__(self, in_dim, out_dim, shares=(0.5, 0.25)):
+    def __init__(self, in_dim, out_dim, shares=(0.5, 0.25), activation=F.relu, l2_norm=False, dropout=0.0):
         super().__init__()
+        self.activation, self.l2_norm, self.dropout = activation, l2_norm, nn.Dropout(dropout)
         widths = [in_dim, *(int(share * in_dim) for share in shares)]
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.out = nn.Linear(widths[-1], out_dim)
 
     def forward(self, h):
         for layer in self.hidden:
-            h = F.relu(layer(h))
-        return self.out(h)
+            h = self.activation(layer(self.dropout(h)))
+            if self.l2_norm:
+                h = F.normalize(h, dim=-1)
+        return self.out(self.dropout(h))

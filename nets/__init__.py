@@ -17,8 +17,11 @@ from nets.fair_nets import DeepMultisetsNet, FairGINNet, FairGraphSAGENet, Finge
 from nets.gat_net import GATNet
 from nets.gatedgcn_net import GatedGCNNet
 from nets.gcn_net import GCNNet
+from nets.gcnii_net import GCNIINet
 from nets.gin_net import GINNet
+from nets.gine_net import GINENet
 from nets.gnn_ak_net import GNNAKNet
+from nets.gps_net import GPSNet
 from nets.graphormer_net import GraphormerNet
 from nets.graphsage_net import GraphSageNet
 from nets.gsn_net import GSNNet
@@ -33,10 +36,13 @@ from nets.ngnn_net import DENGNNNet, NGNNNet
 from nets.osan_net import OSANNet
 from nets.ppgn_net import PPGNNet
 from nets.ring_net import RingGNNNet
+from nets.san_net import SANNet
 from nets.sswl_net import SSWLNet
 from nets.sun_net import SUNNet
+from nets.sym_gcn_net import SymGCNNet
 from nets.taxonomy_nets import TaxonomyGCNNet, TaxonomyGINNet
 from nets.three_wl_net import ThreeWLGNNNet
+from nets.transformer_net import TransformerNet
 
 NETS = {
     "MLP": MLPNet,
@@ -75,6 +81,12 @@ NETS = {
     "DropGNN": DropGNNNet,
     "OSAN": OSANNet,
     "Graphormer": GraphormerNet,
+    "SymGCN": SymGCNNet,
+    "GCNII": GCNIINet,
+    "GINE": GINENet,
+    "Transformer": TransformerNet,
+    "SAN": SANNet,
+    "GPS": GPSNet,
 }
 
 

@@ -6,11 +6,15 @@ A head is called as `head(g, h, of)`. `of` says what is asked: None (all graphs,
 from typing import Literal, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field
 from torch import nn
 
 from data.section import Section
+from layers.fused import blocks
 from layers.mlp_readout import MLPReadout
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 
 
 class Scores(NamedTuple):
@@ -33,9 +37,17 @@ class Head(Section):
         None,
         description="widths of the hidden layers of the prediction MLP as shares of its input, as [0.5,0.25]; null: the net's own",
     )
+    activation: Literal["relu", "gelu"] = Field("relu", description="activation of the prediction MLP")
+    l2_norm: bool = Field(False, description="hidden rows of the prediction MLP are scaled to length 1 (LRGB)")
+    dropout: float = Field(0.0, ge=0, lt=1, description="dropout before each map of the prediction MLP")
+    pair: Literal["mlp", "dot"] = Field(
+        "mlp", description="score of two nodes: the MLP of both, or the product of the MLP of each (LRGB)"
+    )
 
-    def shares(self, own=(0.5, 0.25)):
-        return own if self.mlp is None else self.mlp
+    def readout(self, in_dim, n_out, own):
+        """The prediction MLP, of these hidden widths where the configuration has none."""
+        shares = own if self.mlp is None else self.mlp
+        return MLPReadout(in_dim, n_out, shares, ACTIVATIONS[self.activation], self.l2_norm, self.dropout)
 
 
 def pool_nodes(g, h, pool):
@@ -56,7 +68,7 @@ class GraphHead(nn.Module):
     def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
         self.pool = head.pool
-        self.mlp = MLPReadout(dim, n_out, head.shares(own))
+        self.mlp = head.readout(dim, n_out, own)
 
     def forward(self, g, h, of=None):
         return self.mlp(pool_nodes(g, h, self.pool))
@@ -67,7 +79,7 @@ class NodeHead(nn.Module):
 
     def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
-        self.mlp = MLPReadout(dim, n_out, head.shares(own))
+        self.mlp = head.readout(dim, n_out, own)
 
     def forward(self, g, h, of=None):
         return self.mlp(h if of is None else h.index_select(0, of))
@@ -81,11 +93,38 @@ class EdgeHead(nn.Module):
 
     def __init__(self, dim, n_out, head, own=(0.5, 0.25)):
         super().__init__()
-        self.mlp = MLPReadout(2 * dim, n_out, head.shares(own))
+        self.mlp = head.readout(2 * dim, n_out, own)
 
     def forward(self, g, h, of=None):
         src, dst = g.edges() if of is None else of
         return self.mlp(torch.cat([h.index_select(0, src), h.index_select(0, dst)], dim=1))
+
+
+class DotHead(nn.Module):
+    """Score of a pair (i, j): the product z_i · z_j with z = MLP(h) (PCQM-Contact). h (N, d) -> (E, 1) or (M, 1), as EdgeHead."""
+
+    def __init__(self, dim, n_out, head, own=()):
+        super().__init__()
+        if n_out != 1:
+            raise ValueError(
+                f"net.head.pair=dot gives one score for a pair, but the dataset asks for {n_out}: set it to mlp"
+            )
+        self.mlp = head.readout(dim, dim, own)
+
+    def forward(self, g, h, of=None):
+        src, dst = g.edges() if of is None else of
+        z = self.mlp(h)
+        parts = [(z.index_select(0, src[i]) * z.index_select(0, dst[i])).sum(1) for i in blocks(len(src), z.shape[1])]
+        return torch.cat(parts)[:, None] if parts else z.new_zeros(0, 1)
+
+
+def make_head(level, dim, n_out, head, own=(0.5, 0.25)):
+    """The head of a level; of pairs that which `head.pair` names."""
+    if head.pair == "dot":
+        if level not in ("edge", "pair"):
+            raise ValueError(f"net.head.pair=dot, but the dataset asks for one score per {level}: set it to mlp")
+        return DotHead(dim, n_out, head)
+    return HEADS[level](dim, n_out, head, own)
 
 
 HEADS = {"graph": GraphHead, "node": NodeHead, "edge": EdgeHead, "pair": EdgeHead}

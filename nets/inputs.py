@@ -3,11 +3,48 @@ to those of the nodes or stand beside them."""
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import nn
 
+from data.section import Section
 
-def embed_feature(field, dim):
-    """Eq. (10): a lookup table for categorical features (one-hot, so no bias), a linear map for continuous ones."""
+
+class Standardise(Section):
+    """Means and deviations of numbers, as of the training part: the retuned rows of LRGB read (x - mean) / sd."""
+
+    node_mean: list[float] = Field([], description="mean of each node feature; none: they are read as they are")
+    node_sd: list[float] = Field([], description="deviation of each node feature")
+    edge_mean: list[float] = Field([], description="mean of each edge feature; none: they are read as they are")
+    edge_sd: list[float] = Field([], description="deviation of each edge feature")
+
+    def of(self, level):
+        return getattr(self, f"{level}_mean"), getattr(self, f"{level}_sd")
+
+
+class Standard(nn.Module):
+    """(x - mean) / sd, column by column: x (…, d) -> (…, d)."""
+
+    def __init__(self, mean, sd, place, n_columns):
+        super().__init__()
+        if not len(mean) == len(sd) == n_columns:
+            raise ValueError(
+                f"net.standardise: {len(mean)} means, {len(sd)} deviations, but the dataset has {n_columns} numbers per {place}"
+            )
+        self.register_buffer("mean", torch.tensor(mean), persistent=False)
+        self.register_buffer("sd", torch.tensor(sd), persistent=False)
+
+    def forward(self, x):
+        return (x - self.mean) / self.sd
+
+
+def embed_feature(field, dim, standardise=Standardise()):  # noqa: B008 - frozen
+    """Eq. (10): a lookup table for categorical features (one-hot, so no bias), a linear map for continuous ones, which may be
+    standardised first."""
+    if any(standardise.of(field.level)):
+        if field.n_types is not None:
+            raise ValueError(f"net.standardise: the {field.level} features are categories: give no means")
+        standard = Standard(*standardise.of(field.level), field.level, field.shape[-1])
+        return nn.Sequential(standard, nn.Linear(field.shape[-1], dim))
     if isinstance(field.n_types, tuple):
         return ColumnEmbedding(field.n_types, dim)
     if field.n_types is not None:
@@ -74,7 +111,7 @@ class InputEmbedding(nn.Module):
             )
         self.node = self.constant = None
         if features.node is not None:
-            self.node = embed_feature(features.node, dim - beside)
+            self.node = embed_feature(features.node, dim - beside, config.standardise)
         elif all(encoding.dim for encoding in config.encodings):
             self.constant = nn.Embedding(1, dim - beside)
         self.encodings = nn.ModuleList(encoding.build(encoding.dim or dim - beside) for encoding in config.encodings)
@@ -110,7 +147,10 @@ class EdgeEmbedding(nn.Module):
             raise ValueError("net.edge_feat=True, but the dataset has no edge features: set it to false")
         field = features.edge or features.node
         self.n_ones = 1 if field is None or field.n_types is not None else field.shape[-1]
-        self.embed = embed_feature(features.edge, dim) if self.from_data else nn.Linear(self.n_ones, dim)
+        if self.from_data:
+            self.embed = embed_feature(features.edge, dim, config.standardise)
+        else:
+            self.embed = nn.Linear(self.n_ones, dim)
 
     def forward(self, g):
         if self.from_data:

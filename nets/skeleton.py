@@ -10,8 +10,8 @@ from torch import nn
 
 from data.section import Section
 from nets.encodings import AnyEncoding, needs_of
-from nets.heads import HEADS, Head
-from nets.inputs import EdgeEmbedding, InputEmbedding
+from nets.heads import Head, make_head
+from nets.inputs import EdgeEmbedding, InputEmbedding, Standardise
 
 
 class AnyNetConfig(Section):
@@ -50,6 +50,7 @@ class NetConfig(EncodedConfig):
     in_feat_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after the input embedding")
     dropout: float = Field(0.0, ge=0, lt=1, description="dropout after each layer")
     head: Head = Head()
+    standardise: Standardise = Standardise()
 
 
 class GCNConfig(NetConfig):
@@ -58,11 +59,13 @@ class GCNConfig(NetConfig):
     batch_norm: bool = Field(True, description="batch normalisation in each layer, eq. (29)")
     residual: bool = Field(True, description="residual connection around each layer, eq. (29)")
     graph_norm: bool = Field(False, description="graph size normalisation before batch normalisation, eq. (73)")
+    keep_residual: bool = Field(False, description="dropout before the residual connection is added, not after it")
 
     @property
     def options(self):
         """What layers/update.py is told."""
-        return {key: getattr(self, key) for key in ("dropout", "batch_norm", "residual", "graph_norm")}
+        keys = ("dropout", "batch_norm", "residual", "graph_norm", "keep_residual")
+        return {key: getattr(self, key) for key in keys}
 
 
 class MessagePassingNet(nn.Module):
@@ -103,7 +106,7 @@ class MessagePassingNet(nn.Module):
         raise TypeError(f"{type(self).__name__} does not say what its layer is: define make_layer")
 
     def make_head(self, config, task):
-        return HEADS[task.level](self.width(config), task.n_out, config.head)
+        return make_head(task.level, self.width(config), task.n_out, config.head)
 
     def propagate(self, g, h):
         if self.edge_embedding is None:

@@ -39,6 +39,9 @@ SAMPLES = {
     "data.transforms": '[{"kind": "FiedlerFrag", "matrix": "laplacian", "iterations": 3, "max_size": 9}]',
     "net.model": "GCN", "net.L": 3, "net.hidden_dim": 8, "net.in_feat_dropout": 0.5, "net.dropout": 0.25,
     "net.batch_norm": False, "net.residual": False, "net.graph_norm": True, "net.head.pool": "sum", "net.head.mlp": [0.5],
+    "net.head.activation": "gelu", "net.head.l2_norm": True, "net.head.dropout": 0.5, "net.head.pair": "dot",
+    "net.keep_residual": True,
+    **{f"net.standardise.{level}_{name}": [0.5] for level in ("node", "edge") for name in ("mean", "sd")},
     "net.encodings": ENCODINGS,
     "train.batch_size": 2, "train.workers": 2, "train.processes": 1,  # as many as torchrun started
     "train.optimizer.kind": "adam", "train.optimizer.lr": 1e-2, "train.optimizer.weight_decay": 0.1,
