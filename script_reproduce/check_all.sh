@@ -4,7 +4,8 @@
 # OUT, where only what is missing is run).
 #
 # Data that is not at hand is downloaded, as always. Where that cannot be, name what to use in its place, for example
-#   ZINC=ZINC-rebuilt COLLAB=COLLAB-own TSP=TSP-small CIFAR10=CIFAR10-4k bash script_reproduce/check_all.sh
+#   ZINC=ZINC-rebuilt COLLAB=COLLAB-own TSP=TSP-small CIFAR10=CIFAR10-4k \
+#   VOC=PascalVOC-SP-300 COCO=COCO-SP-188 bash script_reproduce/check_all.sh
 # A part of the scripts: bash script_reproduce/check_all.sh benchmarking_gnns/table3 brec/table3
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,7 +23,7 @@ done
 failed=0
 for name in "${names[@]}"; do
   # table2_ZINC -> ZINC, table8 -> COLLAB; the variable of that name holds the stand-in, if any
-  case ${name##*/} in table8) dataset=COLLAB ;; table?_*) dataset=${name##*_} ;; *) dataset=none ;; esac
+  case ${name##*/} in table8) dataset=COLLAB ;; table*_*) dataset=${name##*_} ;; *) dataset=none ;; esac
   stand_in=${!dataset:-}
   log=$OUT/logs/${name//\//_}.txt
   echo "$name${stand_in:+ on $stand_in} ..." >&2

@@ -2,9 +2,9 @@
 
 from runs.measures import Measure
 from tables.columns import COSTS, ROW, Score
-from tables.papers import benchmarking_gnns, brec, fair_comparison
+from tables.papers import benchmarking_gnns, brec, fair_comparison, lrgb
 
-PAPERS = (benchmarking_gnns.PAPER, brec.PAPER, fair_comparison.PAPER)
+PAPERS = (benchmarking_gnns.PAPER, brec.PAPER, fair_comparison.PAPER, lrgb.PAPER)
 
 
 def declaration(file):

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Table 3 of the Long Range Graph Benchmark: COCO-SP, four seeds. DATASET=COCO-SP-188: on the few photographs at hand, marked as such.
+# Rows and seeds are in configs/lrgb/lrgb_table3_COCO.json; arguments choose rows. QUICK=1, JOBS=n, ENGINE=ray ...: see ../common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+run_table lrgb/lrgb_table3_COCO "$@"
