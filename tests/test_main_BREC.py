@@ -291,6 +291,18 @@ def test_positions_are_those_of_each_copy(standin, monkeypatch):
     assert len(seen) == 6 and len({str(graph) for graph in seen}) > 4
 
 
+def test_eigenvalues_of_each_copy(standin):
+    """Those of all copies of a graph are the same, their eigenvectors are not."""
+    words = ("--net.encodings", '[{"kind": "LapPE", "k": 4, "norm": "none", "net": "DeepSet", "dim": 8}]')
+    config = configure("--config", "brec_table2/GIN", *standin, *words)
+    dataset = BREC(config.data)
+    net, _ = make_net(config)
+    (g,) = paired_batches(8, config.net.needs, torch.device("cpu"), *dataset.copies(0, 4, seed=1))
+    pairs = g.ndata["spectrum"].view(8, -1, 4, 2)[:4]  # of the first graph of the pair
+    assert torch.allclose(pairs[..., 1], pairs[0, 0, :, 1], atol=1e-5) and not torch.equal(pairs[0], pairs[1])
+    assert net(g).shape == (8, config.test.d)
+
+
 def stopping_at(train, **stop):
     return train.model_copy(update={"stop": train.stop.model_copy(update=stop)})
 

@@ -57,27 +57,27 @@ def words(raw, store_dir, out, dataset, *more):
     ]  # fmt: skip
 
 
-def test_walks_as_encodings_work_on_the_command_line(store_dir, tmp_path):
-    """They ended in a traceback once."""
-    words = [
-        "--net.encodings",
-        '[{"kind": "RWSE", "k": 16}]',
-        "--train.stop.epochs",
-        "1",
-        "--folds",
-        "0",
-        "--data.limit",
-        "4",
-    ]
-    folders = ["--data.store_dir", store_dir, "--out_dir", str(tmp_path), "--progress", "false"]
-    importlib.import_module("main_CSL").main([*words, *folders])
-    assert len(list(tmp_path.rglob("result.json"))) == 1
-
-
 def run_csl(store_dir, out, *more):
     folders = ["--data.store_dir", store_dir, "--out_dir", str(out), "--progress", "false", "--data.limit", "4"]
     importlib.import_module("main_CSL").main([*folders, "--train.stop.epochs", "1", "--folds", "0,1", *more])
     return [json.loads(path.read_text()) for path in out.rglob("result.json")]
+
+
+LRGB_ENCODINGS = {  # as the rows of LRGB and of its tuned baselines have them, and beside each other
+    "walks": '[{"kind":"RWSE","k":16}]',
+    "DeepSet": '[{"kind":"LapPE","k":10,"norm":"none","trivial":true,"signs":"flip","net":"DeepSet","dim":16}]',
+    "Transformer": '[{"kind":"LapPE","k":10,"trivial":true,"signs":"flip","net":"Transformer","dim":16}]',
+    "both": '[{"kind":"RWSE","k":20,"batch_norm":true,"dead_end":"end","dim":28},{"kind":"LapPE","k":8},{"kind":"Degree"}]',
+}
+
+
+@pytest.mark.parametrize("encodings", LRGB_ENCODINGS.values(), ids=LRGB_ENCODINGS)
+def test_encodings_on_the_command_line(store_dir, tmp_path, encodings):
+    """Walks ended in a traceback once."""
+    results = run_csl(store_dir, tmp_path, "--net.encodings", encodings)
+    assert len(results) == 2 and all(result["status"] == "ok" for result in results)
+    given, kept = json.loads(encodings), results[0]["config"]["net"]["encodings"]
+    assert all(one.items() <= other.items() for one, other in zip(given, kept, strict=True))
 
 
 def test_a_dataset_without_node_features_says_so_once(store_dir, tmp_path, capsys):

@@ -87,6 +87,9 @@ def laplacian_spectrum(n_nodes, src, dst, k, norm="sym", trivial=False):
 
     `trivial` keeps the first pair, of λ = 0. A graph with fewer pairs than k has NaN in place of the missing ones. Loops do not
     count, and an edge in one direction counts as one in both. The sign of v is arbitrary.
+
+    Deviation: the program of LRGB solves in float32, and adds reverse edges only if one of the first ten graphs of a dataset lacks
+    some. Here in float64, and every graph by itself.
     """
     pairs, skipped = np.full((n_nodes, k, 2), np.nan, dtype=np.float32), int(not trivial)
     n_found = min(n_nodes - skipped, k)
