@@ -109,6 +109,11 @@ class Config(SeededConfig):
         description="folds of the cross-validation to run, as 0,2; all when not given",
         json_schema_extra=NO_IDENTITY,
     )
+    log: list[Literal["tensorboard", "wandb", "mlflow"]] = Field(
+        ["tensorboard"],
+        description="programs that show the curves, as tensorboard,wandb (train/trackers.py); [] for none",
+        json_schema_extra=NO_IDENTITY,
+    )
     net: AnyNet
     train: TrainConfig
 

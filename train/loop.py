@@ -22,11 +22,11 @@ from nets.inputs import InputEmbedding
 from runs.files import RunError
 from runs.result import machine_memory, made_with
 from runs.signals import Interrupted, stop_signals
-from train.board import Board
 from train.checkpoint import load_state, save_state
 from train.distributed import Alone, join
 from train.progress import Progress
 from train.random_state import get_random_state, make_deterministic, seed_all, set_random_state
+from train.trackers import Trackers
 from train.weights import save_weights
 
 SHARE = 0.03  # of its time a run may spend on checkpoints
@@ -227,8 +227,9 @@ def fit(net, fold, task, config, run):
         processes.same_weights(net)
         make_deterministic(processes.device)
         try:
-            with stop_signals() as check_signals, Board(run.path / "tensorboard") as board:
-                outcome = train_to_the_end(trainer, run, board, processes.agreed(check_signals))
+            with stop_signals() as check_signals, Trackers(run, processes.first) as trackers:
+                outcome = train_to_the_end(trainer, run, trackers, processes.agreed(check_signals))
+                trackers.finish(outcome, config.select.epoch)
         except Interrupted as stop:
             number = stop.args[0]
             if processes.first:
@@ -265,7 +266,7 @@ def say_once(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def train_to_the_end(trainer, run, board, check_signals):
+def train_to_the_end(trainer, run, trackers, check_signals):
     """All epochs that are left, then the evaluation: {"status", "stopped_by", "metrics", "commits"}."""
     commits = []
     with Progress(run, trainer) as progress:
@@ -276,7 +277,7 @@ def train_to_the_end(trainer, run, board, check_signals):
                 record = trainer.run_epoch(check_signals)
                 if trainer.processes.first:
                     run.log_epoch(record)
-                    board.show(record)
+                    trackers.show(record)
                     checkpoints.save_if_due()
                     progress.show(record)
             if trainer.processes.first:

@@ -12,7 +12,7 @@ from collections import Counter
 
 import filelock
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from tqdm import tqdm
 
 from data.errors import DataError, StoreError
@@ -56,6 +56,14 @@ class SelectionConfig(Config):
         description="train only this part of the grid, as 1/4, in a process beside others; the run without it uses what they did",
         json_schema_extra=NO_IDENTITY,
     )
+
+    @model_validator(mode="after")
+    def _not_tracked(self):
+        if self.log not in ([], ["tensorboard"]):
+            raise ValueError(
+                f"log={self.log}: the trainings of a selection are lines of its ledger, no tracker shows them"
+            )
+        return self
 
     def configurations(self):
         """[(changes, configuration)] in the order of the grid."""

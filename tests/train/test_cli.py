@@ -33,7 +33,7 @@ def test_the_default_row_and_the_row_of_a_model():
 # an allowed value for each key, different from the row's
 SAMPLES = {
     "dataset": "CSL", "seed": 7, "seeds": [7, 8], "folds": [1, 2], "device": "cpu", "out_dir": "o", "force": True,
-    "progress": False, "data.store_dir": "s", "data.data_dir": "d", "data.raw_dir": "r", "data.offline": True,
+    "log": ["wandb"], "progress": False, "data.store_dir": "s", "data.data_dir": "d", "data.raw_dir": "r", "data.offline": True,
     "data.workers": 1, "data.limit": 9,
     "data.features": "labels", "data.splits": "fair", "data.seed": 3,
     "data.transforms": '[{"kind": "FiedlerFrag", "matrix": "laplacian", "iterations": 3, "max_size": 9}]',
