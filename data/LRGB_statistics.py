@@ -10,7 +10,7 @@ from data.errors import StoreError
 from data.LRGB_declared import version_name
 from data.splits import evenly_spaced
 
-MOST_GRAPHS = 300  # whose paths are measured for a card
+MOST_GRAPHS = 100  # whose paths are measured for a card
 
 
 class Totals(NamedTuple):
