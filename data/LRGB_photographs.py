@@ -19,7 +19,7 @@ from data.errors import REMEDY, DataError, StoreError
 from data.LRGB_images import MAX_NODES, image_graph
 from data.LRGB_superpixels import COCO, LongRangeSuperpixels, PascalVOC, versions
 from data.parallel import parallel_map
-from data.readers.images import Files, coco_classes, known_classes, yolo_annotations
+from data.readers.images import Files, coco_classes, known_classes, polygon_annotations
 from data.splits import PARTS, evenly_spaced, read_lines
 
 INDEX_URL = "https://raw.githubusercontent.com/vijaydwivedi75/lrgb/main/scripts/PascalVOC/VOC_{}.index"
@@ -98,7 +98,7 @@ def read_annotated(files, item):
     image, objects = files.image(item[0]), item[1]
     where = f"{files.path}, {item[0]}"
     if isinstance(objects, str):
-        objects = yolo_annotations(files.read(objects).decode(), *image.shape[:2], f"{files.path}, {objects}")
+        objects = polygon_annotations(files.read(objects).decode(), *image.shape[:2], f"{files.path}, {objects}")
     return image, partial(coco_classes, objects, where)
 
 

@@ -137,15 +137,13 @@ def coco_labels(category, where):
     return label
 
 
-def yolo_annotations(text, height, width, where):
-    """[(category, [polygon])] of lines "class x y x y …" with coordinates as shares of the image, classes from 0 to 79."""
+def polygon_annotations(text, height, width, where):
+    """[(category, [polygon])] of lines "category x y x y …" with coordinates as shares of the image."""
     found = []
     for line in text.splitlines():
         number, *corners = line.split()
-        if not number.isdigit() or int(number) > 79 or len(corners) < 6 or len(corners) % 2:
-            raise DataError(
-                f"{where}: {line[:60]!r}: expected a class from 0 to 79 and at least three corners: {REMEDY}"
-            )
+        if not number.isdigit() or len(corners) < 6 or len(corners) % 2:
+            raise DataError(f"{where}: {line[:60]!r}: expected a category and at least three corners: {REMEDY}")
         polygon = np.array(corners, dtype=np.float64).reshape(-1, 2) * (width, height)
-        found.append((COCO_CATEGORIES[int(number) + 1], [polygon]))
+        found.append((int(number), [polygon]))
     return found

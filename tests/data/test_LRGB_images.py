@@ -22,7 +22,7 @@ from data.readers.images import (
     inside_polygon,
     inside_runs,
     known_classes,
-    yolo_annotations,
+    polygon_annotations,
 )
 from data.superpixels import nearest_neighbours, relative_distance
 
@@ -205,10 +205,10 @@ def test_the_highest_category_wins_and_categories_become_labels():
 
 
 def test_polygons_of_shares():
-    (category, (polygon,)), *rest = yolo_annotations("79 0 0 0.5 0 0.5 1\n", 10, 20, "here")
+    (category, (polygon,)), *rest = polygon_annotations("90 0 0 0.5 0 0.5 1\n", 10, 20, "here")
     assert category == 90 and polygon.tolist() == [[0, 0], [10, 0], [10, 10]] and not rest
-    with pytest.raises(DataError, match="'80 0 0 1 1 0 1': expected a class from 0 to 79"):
-        yolo_annotations("80 0 0 1 1 0 1", 10, 20, "here")
+    with pytest.raises(DataError, match="'80 0 0 1 1': expected a category and at least three corners"):
+        polygon_annotations("80 0 0 1 1", 10, 20, "here")
 
 
 def test_open_borders_have_the_nearest_class():

@@ -77,6 +77,10 @@ def test_some_photographs_of_coco(real_data, store_dir):
     g, _, y = dataset.store.batch([0, 1, 2])
     assert g.edata["feat"].shape[1] == 1 and g.edata["feat"].min() > 0 and g.edata["feat"].max() <= 1
     assert y.max() <= 80 and len(y.unique()) > 3
+    tested = set(
+        dataset.store.rows("node.label", 2).tolist()
+    )  # a car (category 3), a truck (8) and two stop signs (13)
+    assert {0, 12} <= tested <= {0, 3, 8, 12}
 
 
 def test_the_division_of_coco():
