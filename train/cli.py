@@ -126,7 +126,11 @@ def with_grid(row, content, schema, words, select):
 
 
 def choose_row(main, chosen, dataset, default):
-    """The row of --config, or the first row of a table of this main file that has the asked dataset and model."""
+    """The row of --config, or the first row of a table of this main file that has the asked dataset and model.
+
+    --model may also be the name of a row. A dataset without rows takes those of the one that its name begins with: PascalVOC-SP-300
+    those of PascalVOC-SP.
+    """
     if chosen.config and chosen.model:
         raise ConfigError("--config and --model: give one of them, the row says which model it is")
     if chosen.config:
@@ -141,9 +145,11 @@ def choose_row(main, chosen, dataset, default):
     tables = [first, *(table for table in table_files().values() if table.main == main and table is not first)]
     model = chosen.model or model_of(base)
     rows = [row for table in tables for row in table.rows.values()]
-    for name in (dataset, dataset and dataset.split("-")[0], base.config["dataset"]):
+    words = (dataset or "").split("-")
+    for name in (*("-".join(words[:n]) for n in range(len(words), 0, -1)), base.config["dataset"]):
         of_dataset = [row for row in rows if row.config["dataset"] == name]
-        if found := [row for row in of_dataset if model_of(row) == model]:
+        named = [row for row in of_dataset if row.name == model]
+        if found := [row for row in of_dataset if model_of(row) == model] or named:
             return found[0]
         if of_dataset:
             have = list(dict.fromkeys(map(model_of, of_dataset)))

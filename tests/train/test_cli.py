@@ -281,6 +281,17 @@ def test_the_default_row_follows_the_dataset():
     assert row("--model", "3WLGNN") == "table2_PATTERN/3WLGNN-L3-100k"
 
 
+def test_rows_of_a_longer_name_and_models_by_the_name_of_a_row():
+    """The GCN of LRGB is another model than the first paper's: its row is called GCN."""
+
+    def row(*words):
+        return parse_config(list(words), "LRGB", ["PascalVOC-SP-300", "Peptides-func"], "lrgb_table4_func/GCN").name
+
+    assert row("--dataset", "Peptides-func", "--model", "GCN") == "lrgb_table4_func/GCN"
+    assert row("--dataset", "PascalVOC-SP-300", "--model", "GCN") == "lrgb_table3_VOC/GCN+dataset=PascalVOC-SP-300"
+    assert row("--dataset", "PascalVOC-SP-300", "--model", "GINE") == "lrgb_table3_VOC/GINE+dataset=PascalVOC-SP-300"
+
+
 def test_a_first_try_is_on_the_small_dataset(capsys):
     def parse_tsp(*words):
         return parse_config(list(words), "TSP", ["TSP", "TSP-small"], "table2_TSP/GCN-L4", first_try="TSP-small")
