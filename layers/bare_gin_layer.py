@@ -21,4 +21,4 @@ class BareGINLayer(nn.Module):
         self.W_1, self.W_2 = nn.Linear(in_dim, out_dim), nn.Linear(out_dim, out_dim)
 
     def forward(self, around, x):
-        return around.spread(self.W_2(F.relu(self.W_1(around.sum(x)))))
+        return self.W_2(F.relu(self.W_1(around.sum(x))))

@@ -1,10 +1,10 @@
-"""Who the neighbours of a node are: the edges of a graph, or in a complete graph everybody, without any edge.
+"""Who the neighbours of a node are: those along the edges, or in a complete graph everybody, without any edge.
 
-Both have the same words. What is equal for all nodes of a graph, as any sum over a complete graph is, is computed once per graph
-and spread over its nodes at the end.
+Both have the same words, `mean` and `sum` over the closed neighbourhood, and `counts`, how many nodes a row stands for.
 """
 
 import torch
+from torch import nn
 
 from layers import ops
 
@@ -15,6 +15,8 @@ class Edges:
     >>> around = Edges(dgl.graph(([0, 1, 2], [1, 2, 0])))
     >>> h = around.mean(torch.ones(3, 8))
     """
+
+    counts = None  # each row is one node
 
     def __init__(self, g):
         self.g = g
@@ -43,30 +45,55 @@ class Edges:
         own = h if self.loops is None else h * (1 - self.loops)[:, None]
         return own + ops.copy_u_sum(self.g, h)
 
-    def spread(self, h):
-        return h
 
+class Complete:
+    """Complete graphs, each as one row h_b, the mean of its nodes: there every closed neighbourhood is the whole graph.
 
-class Cliques:
-    """The same if all pairs of different nodes of each graph of the batch were edges: (N, k) -> (B, k), a row per graph.
+    d_i is the number n of nodes, so mean(h) is h itself and sum(h) is n h, the same for all nodes. What a layer adds to the nodes
+    it adds to their mean: rows of graphs are all that the layers need. `pool` makes them and `spread` hands them to the nodes.
 
-    Then d_i is the number n of nodes, mean(h) the mean of all nodes and sum(h) their sum.
-
-        >>> around = Cliques(dgl.batch([dgl.graph(([], []), num_nodes=n) for n in (2, 3)]))
-        >>> h = around.spread(around.mean(torch.ones(5, 8)))
+        >>> around = Complete(dgl.batch([dgl.graph(([], []), num_nodes=n) for n in (2, 3)]))
+        >>> h = around.spread(around.mean(around.pool(torch.ones(5, 8))))
     """
 
     def __init__(self, g):
-        self.sizes = g.batch_num_nodes().to(torch.int64)
-        graphs = torch.arange(len(self.sizes), device=self.sizes.device)
-        self.graph = torch.repeat_interleave(graphs, self.sizes, output_size=g.num_nodes())
+        self.counts = g.batch_num_nodes().to(torch.int64)  # of nodes that a row stands for
+        graphs = torch.arange(len(self.counts), device=self.counts.device)
+        self.graph = torch.repeat_interleave(graphs, self.counts, output_size=g.num_nodes())
 
     def mean(self, h):
-        return self.sum(h) / self.sizes.clamp(min=1)[:, None]
+        return h
 
     def sum(self, h):
-        return h.new_zeros(len(self.sizes), h.shape[1]).index_add(0, self.graph, h)
+        return h * self.counts[:, None]
+
+    def pool(self, x):
+        """(N, k) -> (B, k)."""
+        total = x.new_zeros(len(self.counts), x.shape[1]).index_add(0, self.graph, x)
+        return total / self.counts.clamp(min=1)[:, None]
 
     def spread(self, h):
         """(B, k) -> (N, k): each node gets the row of its graph."""
         return h.index_select(0, self.graph)
+
+
+class CountedBatchNorm(nn.BatchNorm1d):
+    """Batch normalisation of rows (B, k) of which row b stands for counts[b] equal ones; without counts each stands for itself.
+
+    >>> y = CountedBatchNorm(8)(torch.randn(3, 8), torch.tensor([1, 5, 2]))
+    """
+
+    def forward(self, x, counts=None):
+        if counts is None or not self.training:
+            return super().forward(x)
+        n = int(counts.sum())
+        if n < 2:
+            raise ValueError(f"batch normalisation of {n} nodes: expected more than one")
+        share = counts.to(x.dtype) / n
+        mean = share @ x
+        var = share @ (x - mean).square()
+        with torch.no_grad():
+            self.num_batches_tracked += 1
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(var * (n / (n - 1)), self.momentum)
+        return (x - mean) * ((var + self.eps).rsqrt() * self.weight) + self.bias

@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import nn
 
+from layers import sparse_rows
 from layers.bare_gin_layer import BareGINLayer
 from layers.closed_gcn_layer import ClosedGCNLayer
-from layers.neighbourhood import Cliques, Edges
+from layers.neighbourhood import Complete, CountedBatchNorm, Edges
 from layers.unit_rows import unit_relu
 from nets.heads import pool_nodes
 from nets.skeleton import AnyNetConfig
@@ -46,20 +47,34 @@ class TaxonomyNet(nn.Module):
         self.act = unit_relu if config.unit_rows else F.relu  # u(ReLU(·))
         self.input = InputMap(features.node, d, bias)
         self.layers = nn.ModuleList(self.make_layer(d, bias) for _ in range(config.L))
-        norm = nn.Identity if bias else lambda: nn.BatchNorm1d(d)
-        self.norms = nn.ModuleList(norm() for _ in range(config.L + 1))
+        self.norms = nn.ModuleList(CountedBatchNorm(d) if config.batch_norm else NoNorm() for _ in range(config.L + 1))
         self.Q, self.P = nn.Linear(d, d), nn.Linear(d, task.n_out)
 
     def forward(self, g, of=None):
-        around = Cliques(g) if "clique" in g.ndata else Edges(g)
         x = self.act(self.norms[0](self.input(g.ndata.get("feat"))))
-        for layer, norm in zip(self.layers, self.norms[1:], strict=True):
-            x = x + self.act(norm(layer(around, x)))
+        if (
+            "clique" in g.ndata
+        ):  # the layers add the same to all nodes of a graph, and that is what they add to the mean
+            around = Complete(g)
+            h = around.pool(x)
+            x = x + around.spread(self.propagate(around, h) - h)
+        else:
+            x = self.propagate(Edges(g), x)
         z = x if of is None else x.index_select(0, of)
         z = F.normalize(z) if self.unit_rows else z
         if self.pooled:
             z = pool_nodes(g, z, "mean")
         return self.P(self.act(self.Q(z)))
+
+    def propagate(self, around, x):
+        for layer, norm in zip(self.layers, self.norms[1:], strict=True):
+            x = x + self.act(norm(layer(around, x), around.counts))
+        return x
+
+
+class NoNorm(nn.Module):
+    def forward(self, x, counts=None):
+        return x
 
 
 class InputMap(nn.Linear):
@@ -76,7 +91,7 @@ class InputMap(nn.Linear):
 
     def forward(self, x):
         if not self.n_types:
-            return super().forward(x)
+            return sparse_rows.linear(x, self.weight, self.bias)
         y = F.embedding_bag(x.reshape(len(x), -1) + self.first, self.weight.T, mode="sum")
         return y if self.bias is None else y + self.bias
 

@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch import nn
 
+from layers import sparse_rows
 from layers.bare_gin_layer import BareGINLayer
 from layers.closed_gcn_layer import ClosedGCNLayer
-from layers.neighbourhood import Cliques, Edges
+from layers.neighbourhood import Complete, CountedBatchNorm, Edges
 from layers.unit_rows import unit_relu
 from tests.layers import laws
 from tests.layers.reference import DIM, N, in_edges, randomised
@@ -68,17 +69,34 @@ def clique(n):
 
 
 def test_complete_graphs_need_no_edges(case):
-    """Nodes alone, pairs and larger cliques; outputs and gradients."""
+    """Nodes alone, pairs and larger cliques: every node has what the row of its graph has; outputs and gradients."""
     layer, sizes = case[0].layer, (1, 2, 5, 3)
     with_edges = dgl.batch([clique(n) for n in sizes])
-    without = dgl.batch([dgl.graph(([], []), num_nodes=n) for n in sizes])
+    around = Complete(dgl.batch([dgl.graph(([], []), num_nodes=n) for n in sizes]))
     values = []
-    for around in (Edges(with_edges), Cliques(without)):
+    for compute in (
+        lambda x: layer(Edges(with_edges), x),
+        lambda x: around.spread(layer(around, around.pool(x))),
+    ):
         x = torch.randn(11, DIM, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
-        y = layer(around, x)
+        y = compute(x)
         gradients = torch.autograd.grad((y * torch.arange(11.0)[:, None]).sum(), [x, *layer.parameters()])
         values.append([y, *gradients])
     laws.close(*values)
+
+
+def test_batch_norm_of_rows_that_stand_for_several():
+    counts, norms = torch.tensor([1, 4, 0, 3]), []
+    for counted in (True, False):
+        torch.manual_seed(3)
+        norm, x = randomised(CountedBatchNorm(DIM)), torch.randn(4, DIM, dtype=torch.float64).requires_grad_()
+        y = norm(x, counts).repeat_interleave(counts, 0) if counted else norm(x.repeat_interleave(counts, 0))
+        gradients = torch.autograd.grad((y * torch.arange(8.0)[:, None] ** 2).sum(), [x, *norm.parameters()])
+        norms.append([y, *gradients, norm.running_mean, norm.running_var, norm.num_batches_tracked.double()])
+        assert norm.eval()(x, counts).shape == x.shape
+    laws.close(*norms)
+    with pytest.raises(ValueError, match="1 nodes"):
+        CountedBatchNorm(DIM)(torch.ones(1, DIM), torch.tensor([1]))
 
 
 def test_unit_relu():
@@ -93,3 +111,24 @@ def test_unit_relu():
     assert not unit_relu(v)[3].any() and torch.autograd.gradcheck(
         unit_relu, v[[0, 1, 2, 4, 5]].detach().requires_grad_()
     )
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_features_that_are_mostly_zero(monkeypatch, share):
+    """Seen for the first and for the second time, sparse or not: the same product and gradients. It goes with the tensor."""
+    monkeypatch.setattr(sparse_rows, "LARGE", 1)
+    random = torch.Generator().manual_seed(4)
+    x = torch.randn(40, 30, dtype=torch.float64, generator=random) * (torch.rand(40, 30, generator=random) < share)
+    W, b = (torch.randn(*size, dtype=torch.float64, generator=random).requires_grad_() for size in ((7, 30), (7,)))
+    expected = torch.nn.functional.linear(x, W, b)
+    weight = torch.arange(40.0 * 7).view(40, 7)
+    for _ in range(3):
+        y = sparse_rows.linear(x, W, b)
+        gradients = torch.autograd.grad((y * weight).sum(), (W, b))
+        laws.close(
+            [y, *gradients], [expected, *torch.autograd.grad((expected * weight).sum(), (W, b), retain_graph=True)]
+        )
+    assert (sparse_rows._seen[x] is not None) == (share < 0.2)
+    n = len(sparse_rows._seen)
+    del x, expected
+    assert len(sparse_rows._seen) == n - 1
