@@ -4,19 +4,25 @@ import difflib
 from functools import partial
 
 from data.BREC import BREC
+from data.citation import DATASETS as CITATION_DATASETS
 from data.COLLAB import COLLAB, OwnCOLLAB
 from data.CSL import CSL, PublishedCSL
 from data.errors import DataError
 from data.geom_gcn import DATASETS as GEOM_GCN_DATASETS
 from data.LRGB import DATASETS as LRGB_DATASETS
 from data.LRGB_declared import DECLARED as LRGB_DECLARED
+from data.malnet import DATASETS as MALNET_DATASETS
 from data.molecules import AQSOL, ZINC, RebuiltAQSOL, RebuiltZINC, RedrawnZINC, SmilesZINC, ZINCFull
+from data.musae import DATASETS as MUSAE_DATASETS
+from data.ogb import DATASETS as OGB_DATASETS
 from data.SBMs import CLUSTER, PATTERN, PublishedCLUSTER, PublishedPATTERN
 from data.superpixels import CIFAR10, MNIST, CIFAR10First4000, PublishedCIFAR10, PublishedMNIST
+from data.synthetic import DATASETS as SYNTHETIC_DATASETS
 from data.TSP import DATASETS as TSP_DATASETS
 from data.TUs import DECLARED as TU_DECLARED
 from data.TUs import NAMES as TU_NAMES
 from data.TUs import PREFIX, TABLE_5, TUDataset
+from data.wikics_flickr import DATASETS as WIKICS_FLICKR_DATASETS
 
 DATASETS = (
     {
@@ -48,6 +54,12 @@ DATASETS = (
     | TSP_DATASETS
     | LRGB_DATASETS
     | GEOM_GCN_DATASETS
+    | CITATION_DATASETS
+    | MUSAE_DATASETS
+    | WIKICS_FLICKR_DATASETS
+    | SYNTHETIC_DATASETS
+    | MALNET_DATASETS
+    | OGB_DATASETS
     | {name: partial(TUDataset, name) for name in TU_NAMES}
 )
 NAMES = ", ".join(DATASETS)

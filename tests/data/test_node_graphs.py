@@ -1,16 +1,25 @@
 """Datasets of one graph: real files where they are at hand, small files of the same format elsewhere, and bad ones."""
 
 import gzip
+import json
+import pickle
+import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse
 
+from data.citation import DATASETS as CITATION
+from data.citation import Documents, Planetoid
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
 from data.geom_gcn import DATASETS as GEOM_GCN
 from data.geom_gcn import GeomGCN
+from data.musae import DATASETS as MUSAE
+from data.musae import Raw, Reduced
 from data.node_graphs import undirected
 from data.splits import random_split
+from data.wikics_flickr import Flickr, WikiCS
 
 
 def config(folder, stores=None, **keys):
@@ -148,3 +157,154 @@ def test_random_splits_are_those_of_scikit_learn(n, seed):
 
 def test_undirected():
     assert undirected([[0, 1], [1, 0], [2, 2], [3, 1]]).tolist() == [[0, 1], [1, 0], [1, 3], [3, 1]]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Citations, products, authors
+
+
+@pytest.mark.parametrize("name", ["CF-CoraML", "CF-CiteSeer"])
+def test_documents(real_data, store_dir, name):
+    """Opening compares nodes, edges, features and classes with Table C.2. The split follows the seed."""
+    dataset = CITATION[name](config(real_data, store_dir, seed=3))
+    assert set(np.unique(dataset.store.column("node.feat"))) == {0, 1} and loops(dataset) == 0
+    parts = random_split(dataset.store.n_nodes, 3)
+    assert all(np.array_equal(dataset.fold(0).parts[part], parts[part]) for part in parts)
+    assert sizes(CITATION[name](config(real_data, store_dir, limit=50)).fold(0)) == [50, 50, 50]
+
+
+class TinyDocuments(Documents):
+    name, file, source, counts = "TinyDocuments", "tiny", "-", (3, 4, 2, 2)
+
+
+def write_documents(folder, **changes):
+    adjacency = scipy.sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]], np.float32))
+    words = scipy.sparse.csr_array(np.array([[0.5, 0], [0, 2], [1, 1]], np.float32))
+    arrays = {"labels": np.array([0, 1, 1])}
+    for prefix, matrix in (("adj", adjacency), ("attr", words)):
+        arrays |= {f"{prefix}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
+    (folder / "node/npz").mkdir(parents=True)
+    np.savez(folder / "node/npz/tiny.npz", **arrays | changes)
+
+
+def test_links_both_ways_and_words_as_0_and_1(tmp_path):
+    write_documents(tmp_path)
+    store = TinyDocuments(config(tmp_path)).store
+    assert store.column("node.feat").tolist() == [[1, 0], [0, 1], [1, 1]]
+    assert sorted(zip(*(e.tolist() for e in store.edges(0)), strict=True)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+
+
+@pytest.mark.parametrize("changes", [{"adj_indices": np.array([0, 9, 2, 1])}, {"attr_indptr": np.array([0, 1, 2])}])
+def test_a_damaged_matrix(tmp_path, changes):
+    write_documents(tmp_path, **changes)
+    with pytest.raises(DataError, match=r"tiny.npz, (adj|attr): .*damaged or of another format"):
+        TinyDocuments(config(tmp_path))
+
+
+class TinyPlanetoid(Planetoid):
+    name, file, counts = "TinyPlanetoid", "tiny", (5, 6, 3, 2)
+
+
+def test_planetoid(tmp_path):
+    """Three rows of allx, then two of tx at the places 4 and 3."""
+    folder = tmp_path / "node/planetoid"
+    folder.mkdir(parents=True)
+    content = {
+        "allx": scipy.sparse.csr_matrix(np.array([[1, 0, 0], [0, 2, 0], [0, 0, 1]], np.float32)),
+        "tx": scipy.sparse.csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], np.float32)),
+        "ally": np.eye(2)[[0, 1, 0]],
+        "ty": np.eye(2)[[1, 1]],
+        "graph": {0: [1], 1: [0, 2], 2: [1], 3: [4], 4: [3, 4]},
+    }
+    for part, value in content.items():
+        (folder / f"ind.tiny.{part}").write_bytes(pickle.dumps(value, protocol=2))
+    (folder / "ind.tiny.test.index").write_text("4\n3\n")
+    store = TinyPlanetoid(config(tmp_path)).store
+    assert store.column("node.feat").tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 0]]
+    assert store.column("node.label").tolist() == [0, 1, 0, 1, 1]
+    (folder / "ind.tiny.allx").write_bytes(pickle.dumps({"rows": 3}))
+    with pytest.raises(DataError, match="it holds rows: expected a sparse matrix"):
+        TinyPlanetoid(config(tmp_path, tmp_path / "others"))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Contacts
+
+
+@pytest.mark.parametrize("name", ["Twitch-PT-raw", "LFMA-raw"])
+def test_raw_contacts(real_data, store_dir, name):
+    dataset = MUSAE[name](config(real_data, store_dir))
+    assert loops(dataset) == (dataset.store.n_nodes if name.startswith("Twitch") else 0)
+
+
+class TinyReduced(Reduced):
+    name, file, counts = "TinyReduced", "tiny", (3, 5, 2, 2)
+
+
+def test_edges_as_stored(tmp_path):
+    (tmp_path / "node/ptg").mkdir(parents=True)
+    edges = np.array([[0, 1], [1, 0], [2, 2], [0, 2], [0, 2]])
+    arrays = {"features": np.ones((3, 2)), "target": np.array([0, 1, 1]), "edges": edges}
+    np.savez(tmp_path / "node/ptg/tiny.npz", **arrays)
+    assert TinyReduced(config(tmp_path)).store.n_edges == 5
+    np.savez(tmp_path / "node/ptg/tiny.npz", **arrays | {"edges": edges.T})
+    with pytest.raises(DataError, match=r"edges of shape \(2, 5\)"):
+        TinyReduced(config(tmp_path, tmp_path / "others"))
+
+
+class TinyRaw(Raw):
+    name, file, counts, column, number, loops = "TinyRaw", "tiny", (3, 7, 4, 2), "mature", "new_id", True
+
+
+def test_a_zip_file_of_contacts(tmp_path):
+    """The node of a row is its new_id; classes are sorted; one row too many is left out."""
+    (tmp_path / "node/musae").mkdir(parents=True)
+    with zipfile.ZipFile(tmp_path / "node/musae/tiny.zip", "w") as archive:
+        archive.writestr("edges.csv", "from,to\n0,1\n1,2\n")
+        archive.writestr("target.csv", "id,mature,new_id\n77,True,2\n78,False,0\n79,True,1\n80,False,9\n")
+        archive.writestr("features.json", '{"0": [3, 0], "2": [1], "1": []}')
+    store = TinyRaw(config(tmp_path)).store
+    assert store.column("node.label").tolist() == [0, 1, 1]
+    assert store.column("node.feat").tolist() == [[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# WikiCS and Flickr
+
+
+class TinyWikiCS(WikiCS):
+    counts = (4, 4, 2, 2)
+
+
+def test_wikics(tmp_path):
+    """Training and validation nodes are trained on, the stopping nodes validate; links are directed, each once."""
+    masks = {"train": [1, 0, 0, 0], "val": [0, 1, 0, 0], "stopping": [0, 0, 1, 0]}
+    content = {f"{kind}_masks": [np.roll(mask, i).tolist() for i in range(20)] for kind, mask in masks.items()}
+    content |= {"features": [[0.5, -1]] * 4, "labels": [0, 1, 1, 0], "links": [[1, 2], [0], [2], []]}
+    (tmp_path / "node/wikics").mkdir(parents=True)
+    path = tmp_path / "node/wikics/data.json"
+    path.write_text(json.dumps(content | {"test_mask": [0, 0, 0, 1]}))
+    dataset = TinyWikiCS(config(tmp_path))
+    assert [part.tolist() for part in dataset.fold(0).parts.values()] == [[0, 1], [2], [3]] and loops(dataset) == 1
+    path.write_text("{}")
+    with pytest.raises(DataError, match="damaged or of another format"):
+        TinyWikiCS(config(tmp_path, tmp_path / "others"))
+
+
+class TinyFlickr(Flickr):
+    counts = (3, 3, 2, 2)
+
+
+def test_flickr(tmp_path):
+    folder = tmp_path / "node/flickr"
+    folder.mkdir(parents=True)
+    scipy.sparse.save_npz(folder / "adj_full.npz", scipy.sparse.csr_matrix(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])))
+    np.save(folder / "feats.npy", np.array([[1.5, 0], [0, 2], [1, 1]]))
+    (folder / "class_map.json").write_text('{"1": 1, "0": 0, "2": 1}')
+    (folder / "role.json").write_text('{"tr": [2], "va": [0], "te": [1]}')
+    dataset = TinyFlickr(config(tmp_path))
+    assert [part.tolist() for part in dataset.fold(0).parts.values()] == [[2], [0], [1]]
+    assert dataset.store.column("node.label").tolist() == [0, 1, 1]
+    (folder / "role.json").write_text('{"tr": [2]}')
+    with pytest.raises(DataError, match=r"role.json: .*damaged or of another format"):
+        TinyFlickr(config(tmp_path, tmp_path / "others"))

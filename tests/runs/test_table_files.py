@@ -244,3 +244,16 @@ def test_variants_of_every_row(tmp_path):
     path.write_text(json.dumps(content | {"rows": {"A": {}}, "variants": {"x": 3}}))
     with pytest.raises(ConfigError, match="variant x: expected an object"):
         find_table(str(path))
+
+
+def test_the_cells_of_the_taxonomy():
+    """21 datasets x 12 columns for two models, 25 x 10 for one."""
+    tables = {name: find_table(f"taxonomy_{name}") for name in ("figure4", "figureB1", "figure5")}
+    assert {name: len(table.rows) for name, table in tables.items()} == {
+        "figure4": 252,
+        "figureB1": 252,
+        "figure5": 250,
+    }
+    runs = [len(row.seeds) * row.folds for table in tables.values() for row in table.rows.values()]
+    assert set(runs) == {10} and len({row.id() for table in tables.values() for row in table.rows.values()}) == 754
+    assert all(row.config["net"] == {"model": "TaxonomyGIN"} for row in tables["figureB1"].rows.values())

@@ -1,0 +1,157 @@
+"""CitationFull, Amazon and Coauthor: papers, products and authors with their words, in one .npz file each; classify the nodes.
+
+    adj_data, adj_indices, adj_indptr, adj_shape        the links, a matrix in CSR form
+    attr_data, attr_indices, attr_indptr, attr_shape    the words, in the same form
+    labels                                              the class of each node
+
+As in the original loader, links are taken in both directions without self-loops, and every positive feature becomes 1. Splits are
+drawn from the seed. CF-PubMed-rebuilt is the same graph from the eight files of Planetoid (ind.pubmed.x, …), where the nodes have
+another order.
+"""
+
+from itertools import chain
+
+import numpy as np
+import scipy.sparse
+
+from data.download import RawFile, find, reading
+from data.errors import DataError
+from data.node_graphs import NodeGraph, Nodes, undirected
+from data.readers.unpack import open_file, read_npz
+from data.readers.unpickle import load_pickle
+
+GAUSS = "https://github.com/abojchevski/graph2gauss/raw/master/data/{}.npz"
+SHCHUR = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz/{}.npz"
+PLANETOID = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/{}"
+
+
+class Documents(NodeGraph):
+    """One of them. `file` is its name here, `source` the address it can be had from."""
+
+    file: str
+    source: str
+
+    def __init__(self, config=None, needs=None):
+        self.raw_files = [RawFile(f"node/npz/{self.file}.npz", (self.source,))]
+        self.parameters = {"file": self.file}
+        super().__init__(config, needs)
+
+    def read(self):
+        path = find(self.raw_files[0], self.config)
+        adjacency, words = read_csr(path, "adj"), read_csr(path, "attr")
+        label = read_npz(path, "labels")["labels"].astype(np.int64)
+        return Nodes((words.toarray() > 0).astype(np.float32), label, undirected(np.stack(adjacency.nonzero(), 1)))
+
+
+def read_csr(path, prefix):
+    """The sparse matrix whose arrays begin with `prefix`."""
+    arrays = read_npz(path, *(f"{prefix}_{part}" for part in ("data", "indices", "indptr", "shape")))
+    data, indices, indptr, shape = arrays.values()
+    return csr(data, indices, indptr, shape, f"{path}, {prefix}")
+
+
+def csr(data, indices, indptr, shape, where):
+    with reading(where):
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
+        matrix.check_format(full_check=True)
+    return matrix
+
+
+class CFCora(Documents):
+    name, file, source = "CF-Cora", "cora", GAUSS.format("cora")
+    counts = (19793, 126842, 8710, 70)
+
+
+class CFCoraML(Documents):
+    name, file, source = "CF-CoraML", "cora_ml", GAUSS.format("cora_ml")
+    counts = (2995, 16316, 2879, 7)
+
+
+class CFCiteSeer(Documents):
+    name, file, source = "CF-CiteSeer", "citeseer_full", GAUSS.format("citeseer")
+    counts = (4230, 10674, 602, 6)
+
+
+class CFDBLP(Documents):
+    name, file, source = "CF-DBLP", "dblp", GAUSS.format("dblp")
+    counts = (17716, 105734, 1639, 4)
+
+
+class CFPubMed(Documents):
+    name, file, source = "CF-PubMed", "pubmed", GAUSS.format("pubmed")
+    counts = (19717, 88648, 500, 3)
+
+
+class AmComp(Documents):
+    name, file, source = "Am-Comp", "amazon_computers", SHCHUR.format("amazon_electronics_computers")
+    counts = (13752, 491722, 767, 10)
+
+
+class AmPhot(Documents):
+    name, file, source = "Am-Phot", "amazon_photo", SHCHUR.format("amazon_electronics_photo")
+    counts = (7650, 238162, 745, 8)
+
+
+class CoauCS(Documents):
+    name, file, source = "Coau-CS", "coauthor_cs", SHCHUR.format("ms_academic_cs")
+    counts = (18333, 163788, 6805, 15)
+
+
+class CoauPhy(Documents):
+    name, file, source = "Coau-Phy", "coauthor_physics", SHCHUR.format("ms_academic_phy")
+    counts = (34493, 495924, 8415, 5)
+
+
+class Planetoid(NodeGraph):
+    """The eight files of Planetoid, pickles that are read by an interpreter of our own: the nodes of allx, then those of tx, whose
+    places test.index says. Places without a row (CiteSeer has some) have no feature and class 0."""
+
+    file: str
+
+    def __init__(self, config=None, needs=None):
+        names = [f"ind.{self.file}.{part}" for part in ("allx", "tx", "ally", "ty", "graph", "test.index")]
+        self.raw_files = [RawFile(f"node/planetoid/{name}", (PLANETOID.format(name),)) for name in names]
+        self.parameters = {"file": f"ind.{self.file}"}
+        super().__init__(config, needs)
+
+    def read(self):
+        allx, tx, ally, ty, graph = (self.unpickled(file) for file in self.raw_files[:5])
+        path = find(self.raw_files[5], self.config)
+        with reading(path):
+            place = np.array([int(word) for word in path.read_text().split()])
+        allx, tx = (to_csr(matrix, self.raw_files[k].path) for k, matrix in enumerate((allx, tx)))
+        n = max(len(graph), int(place.max(initial=-1)) + 1)
+        x, y = np.zeros((n, allx.shape[1]), np.float32), np.zeros((n, ally.shape[1]))
+        with reading(path):
+            x[: allx.shape[0]], y[: len(ally)] = allx.toarray() > 0, ally
+            x[place], y[place] = tx.toarray() > 0, ty
+        edges = [(a, b) for a, others in graph.items() for b in others]
+        return Nodes(x, y.argmax(1), undirected(edges))
+
+    def unpickled(self, file):
+        path = find(file, self.config, also=(f"{file.path}.gz",))
+        with reading(path), open_file(path) as stream:
+            return load_pickle(stream)
+
+
+def to_csr(state, where):
+    """A sparse matrix from what its pickle holds."""
+    if not {"data", "indices", "indptr"} <= set(state):
+        raise DataError(f"{where}: it holds {', '.join(chain(state))}: expected a sparse matrix")
+    return csr(state["data"], state["indices"], state["indptr"], state.get("_shape") or state["shape"], where)
+
+
+class RebuiltCFPubMed(Planetoid):
+    name, file = "CF-PubMed-rebuilt", "pubmed"
+    counts = (19717, 88648, 500, 3)
+    stands_for = (
+        "CF-PubMed",
+        "the same papers, links and words; the nodes have another order, so random splits differ",
+    )
+    licence = "MIT"
+
+
+DATASETS = {
+    d.name: d
+    for d in (CFCora, CFCoraML, CFCiteSeer, CFDBLP, CFPubMed, RebuiltCFPubMed, AmComp, AmPhot, CoauCS, CoauPhy)
+}

@@ -1,0 +1,56 @@
+"""Small-world and Scale-free: the published graphs, features and classes against networkx, and the generator."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from data.dataset import DataConfig
+from data.errors import DataError, StoreError
+from data.synthetic import DATASETS, ScaleFree, average_path, bins, clustering, page_rank
+
+
+def config(folder, data_dir):
+    return DataConfig(store_dir=str(folder), data_dir=str(data_dir), raw_dir="-", offline=True)
+
+
+# {name: graphs of each class}
+COUNTS = {
+    "Small-world": [51, 51, 50, 52, 52],
+    "Scale-free": [51, 51, 51, 51, 52],
+    "Small-world-10": [25, 26, 25, 26, 26, 24, 27, 25, 26, 26],
+    "Scale-free-10": [25, 26, 25, 26, 26, 25, 26, 25, 25, 27],
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_published_graphs(real_data, store_dir, name):
+    dataset = DATASETS[name](config(store_dir, real_data))  # `check` compares 256 graphs and the edges
+    assert np.bincount(dataset.store.column("graph.label")).tolist() == COUNTS[name]
+    assert len(dataset.folds) == 10 and dataset.declared.target.n_out == len(COUNTS[name])
+
+
+@pytest.mark.parametrize("graph", [nx.karate_club_graph(), nx.path_graph(5), nx.complete_graph(4)], ids=str)
+def test_features(graph):
+    A = nx.to_numpy_array(graph, weight=None)
+    assert clustering(A) == pytest.approx(list(nx.clustering(graph).values()))
+    assert page_rank(A) == pytest.approx(
+        list(nx.pagerank(graph, weight=None, tol=1e-12, max_iter=1000).values()), abs=1e-9
+    )
+    assert average_path(A) == pytest.approx(nx.average_shortest_path_length(graph))
+
+
+def test_bins_hold_as_many_graphs_each():
+    values = np.array([5.0, 1.0, 3.0, 2.0, 4.0, 6.0])
+    assert bins(values, 3).tolist() == [2, 0, 1, 0, 1, 2]
+    assert bins(np.array([1.0, 1.0, 1.0, 2.0]), 2).tolist() == [1, 1, 1, 1]  # equal values are never divided
+
+
+def test_bad_files(tmp_path):
+    (tmp_path / "synthetic").mkdir()
+    triangle = {"node_ptr": np.array([0, 3]), "edge_ptr": np.array([0, 3]), "edge": np.array([[0, 1], [1, 2], [0, 2]])}
+    np.savez(tmp_path / "synthetic/scalefree.npz", **triangle | {"edge": np.array([[0, 9]] * 3)})
+    with pytest.raises(DataError, match="damaged or of another format"):
+        ScaleFree(config(tmp_path / "stores", tmp_path))
+    np.savez(tmp_path / "synthetic/scalefree.npz", **{key: np.tile(a, (1,) * a.ndim) for key, a in triangle.items()})
+    with pytest.raises((StoreError, DataError)):
+        ScaleFree(config(tmp_path / "stores", tmp_path))
