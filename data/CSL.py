@@ -12,7 +12,7 @@ import numpy as np
 from data.dataset import Declared, GraphDataset, Target
 from data.download import RawFile, find, reading
 from data.errors import DataError, StoreError
-from data.readers.unpack import read_npz
+from data.readers.unpack import read_indices
 from data.splits import PARTS, read_folds, stratified_folds
 from data.store import Field, PackedWriter
 
@@ -94,14 +94,14 @@ class PublishedCSL(CSL):
 
     def graphs(self, source):
         """(number of nodes, (src, dst), label) of each graph, without loops."""
-        arrays = read_npz(source, "edge", "edge_ptr", "num_nodes", "y")
-        pointer, label = arrays["edge_ptr"].astype(np.int64), arrays["y"].astype(np.int64)
+        arrays = read_indices(source, edge=2, edge_ptr=1, num_nodes=1, y=1)
+        pointer, label = arrays["edge_ptr"], arrays["y"]
         if len(pointer) != len(label) + 1 or len(label) != len(arrays["num_nodes"]):
             raise DataError(
                 f"{source}: {len(label)} labels, {len(pointer)} pointers, {len(arrays['num_nodes'])} sizes: damaged"
             )
         for i in range(len(label)):
-            src, dst = arrays["edge"][pointer[i] : pointer[i + 1]].astype(np.int64).T
+            src, dst = arrays["edge"][pointer[i] : pointer[i + 1]].T
             kept = src != dst
             if kept.sum() != 164:  # Table 5
                 raise DataError(f"{source}, graph {i}: {kept.sum()} edges without loops, expected 164: it is not CSL")

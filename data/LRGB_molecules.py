@@ -27,7 +27,7 @@ from data.LRGB_statistics import PRINTED, check_totals, statistics
 from data.parallel import parallel_map
 from data.readers.ogb_molecule import graph_of_cxsmiles, graph_of_smiles
 from data.readers.published_lists import graph_numbers, published_graphs, true_pairs
-from data.readers.unpack import open_file, read_columns, read_npz
+from data.readers.unpack import open_file, read_columns, read_npz, whole_numbers
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS, consecutive, evenly_spaced
 from data.store import Field, PackedWriter
@@ -93,7 +93,7 @@ def read_split(path, n):
     """{part: numbers of peptides} from the published pickle, or from an .npz of the same arrays."""
     with reading(path), open(path, "rb") as file:
         split = read_npz(path, *PARTS) if path.suffix == ".npz" else load_pickle(file)
-        parts = {part: np.asarray(split[part]).astype(np.int64) for part in PARTS}
+        parts = {part: whole_numbers(np.asarray(split[part]), f"{path}, {part}") for part in PARTS}
         if sorted(np.concatenate(list(parts.values())).tolist()) != list(range(n)):
             raise DataError(f"{path}: not a division of {n} peptides: {REMEDY}")
     return parts
@@ -146,8 +146,9 @@ class PeptidesFunc(Peptides):
     def read(self, path):
         """(SMILES, labels (n, 10)) of the table, which has the labels as the text of a list."""
         with open_file(path, LARGEST) as file:
-            smiles, labels = zip(*read_columns(file, path, ("smiles", "labels"), LONGEST), strict=True)
+            rows = list(read_columns(file, path, ("smiles", "labels"), LONGEST))
         with reading(path):
+            smiles, labels = zip(*rows, strict=True)
             values = np.array([json.loads(text) for text in labels], dtype=np.float32)
         if values.shape != (len(smiles), 10) or not np.isin(values, (0, 1)).all():
             raise DataError(f"{path}: labels of shape {values.shape}: expected ten times 0 or 1 per peptide: {REMEDY}")

@@ -31,7 +31,7 @@ ATTEMPTS = 4  # at each address; what was received stays
 PAUSE = 1.0  # seconds before the second attempt, twice as long before each further one
 # what the readers of archives, arrays, pickles and text raise when the content is not what it should be
 UNREADABLE = (
-    ValueError, TypeError, LookupError, EOFError, OSError, zipfile.BadZipFile, zlib.error,
+    ValueError, TypeError, LookupError, EOFError, OverflowError, RecursionError, OSError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -90,11 +90,9 @@ def present(path, config):
 
 @contextlib.contextmanager
 def reading(path):
-    """Turn what goes wrong inside a damaged or malformed file into an error that names it."""
+    """Turn what goes wrong inside a damaged or malformed file into an error that names it; a DataError does that already."""
     try:
         yield
-    except DataError:
-        raise
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise

@@ -20,7 +20,7 @@ import numpy as np
 from data.download import RawFile, find, reading
 from data.errors import DataError
 from data.node_graphs import NodeGraph, Nodes, distinct, of_masks
-from data.readers.unpack import TABLE, lines, open_file, read_npz
+from data.readers.unpack import TABLE, lines, open_file, read_indices, read_npz
 
 URL = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/{}"
 NPZ_URL = "https://raw.githubusercontent.com/yandex-research/heterophilous-graphs/main/data/{}.npz"
@@ -66,8 +66,7 @@ class GeomGCN(NodeGraph):
         """(features (n, d), labels (n,)), nodes in the order of their numbers."""
         path = self.found(self.label_file)
         if self.node_file:
-            arrays = read_npz(path, "node_features", "node_labels")
-            return arrays["node_features"], arrays["node_labels"].astype(np.int64)
+            return read_npz(path, "node_features")["node_features"], read_indices(path, node_labels=1)["node_labels"]
         rows = rows_of(path, 3)
         with reading(path):
             number, label = (np.array([int(row[k]) for row in rows]) for k in (0, 2))

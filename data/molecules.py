@@ -19,7 +19,7 @@ from data.draw import draw_molecule
 from data.errors import DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.smiles import constrained_solubility, log_p_and_sa, read_molecule
-from data.readers.unpack import Zip, lines, open_file, read_npz
+from data.readers.unpack import Zip, lines, open_file, read_indices, read_npz
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS
 from data.store import Field, PackedWriter
@@ -91,15 +91,16 @@ class ArrayMolecules(Molecules):
     def molecules(self):
         path = find(self.raw_files[0], self.config)
         arrays = self.read(path)
-        n = len(arrays["y"])
-        node_ptr, edge_ptr = arrays["node_ptr"].astype(np.int64), arrays["edge_ptr"].astype(np.int64)
+        node_ptr, edge_ptr, n = arrays["node_ptr"], arrays["edge_ptr"], len(arrays["split"])
+        if arrays["y"].shape != (n,):
+            raise DataError(f"{path}: y has the shape {arrays['y'].shape}, expected ({n},): the file is damaged")
         for name, pointer, end in (
             ("node_ptr", node_ptr, len(arrays["atom_type"])),
             ("edge_ptr", edge_ptr, len(arrays["edge"])),
         ):
             if len(pointer) != n + 1 or pointer[0] != 0 or pointer[-1] != end or (np.diff(pointer) < 0).any():
                 raise DataError(f"{path}: {name} does not run from 0 to {end} over {n} graphs: the file is damaged")
-        if len(arrays["split"]) != n or not np.isin(arrays["split"], range(3)).all():
+        if not np.isin(arrays["split"], range(3)).all():
             raise DataError(f"{path}: split must hold 0, 1 or 2 for each of the {n} graphs: the file is damaged")
         for i in range(n):
             atoms = arrays["atom_type"][node_ptr[i] : node_ptr[i + 1]]
@@ -110,7 +111,8 @@ class ArrayMolecules(Molecules):
                 yield PARTS[arrays["split"][i]], atoms, src, dst, types, self.label_of(arrays, i, pairs)
 
     def read(self, path):
-        return read_npz(path, "atom_type", "node_ptr", "edge", "bond_type", "edge_ptr", "y", "split")
+        indices = read_indices(path, atom_type=1, node_ptr=1, edge=2, bond_type=1, edge_ptr=1, split=1)
+        return indices | read_npz(path, "y")
 
     def label_of(self, arrays, i, pairs):
         return arrays["y"][i]
@@ -239,7 +241,7 @@ class RebuiltZINC(ArrayMolecules):
 
     def read(self, path):
         properties = find(self.arrays[1], self.config)
-        row = read_npz(path, "smiles_row")["smiles_row"]
+        row = read_indices(path, smiles_row=1)["smiles_row"]
         with reading(f"{path}, smiles_row into {properties}"):
             return super().read(path) | {key: a[row] for key, a in read_npz(properties, "logP", "neg_SA").items()}
 
@@ -309,7 +311,7 @@ class SmilesZINC(Molecules):
     def molecules(self):
         path, properties = (find(file, self.config) for file in self.raw_files)
         smiles = read_smiles(path)
-        part_of = read_npz(properties, "jtvae_split")["jtvae_split"]
+        part_of = read_indices(properties, jtvae_split=1)["jtvae_split"]
         if len(part_of) != len(smiles):
             raise DataError(
                 f"{path}: {len(smiles)} molecules, but {properties} has {len(part_of)}: they do not belong together"

@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 
 from data.errors import REMEDY, DataError
-from data.readers.unpack import TABLE, Zip, open_file, read_table
+from data.readers.unpack import TABLE, Zip, open_file, read_table, whole_numbers
 from data.readers.unpickle import UnpickleError, load_torch
 
 
@@ -52,15 +52,7 @@ def read_arrays(file, names):
     if not isinstance(saved, dict) or not set(names) <= set(saved):
         found = list(saved) if isinstance(saved, dict) else type(saved).__name__
         raise DataError(f"{file}: holds {found}: expected a dictionary with {', '.join(names)}")
-    return {name: _whole_numbers(saved[name], f"{file}, {name}") for name in names}
-
-
-def _whole_numbers(values, where):
-    if not isinstance(values, np.ndarray):
-        raise DataError(f"{where}: {type(values).__name__}: expected an array")
-    if values.dtype.kind not in "iu":
-        raise DataError(f"{where}: values of type {values.dtype}: expected integers")
-    return values.astype(np.int64)
+    return {name: whole_numbers(saved[name], f"{file}, {name}") for name in names}
 
 
 def check_range(values, low, high, where):

@@ -245,6 +245,25 @@ def read_npz(path, *names, limit=LIMIT):
         return arrays
 
 
+def read_indices(path, **ranks):
+    """{name: array of int64} of members of an .npz file that hold whole numbers, with as many dimensions as `ranks` says."""
+    arrays = read_npz(path, *ranks)
+    for name, rank in ranks.items():
+        arrays[name] = whole_numbers(arrays[name], f"{path}, {name}")
+        if arrays[name].ndim != rank:
+            raise DataError(f"{path}, {name}: {arrays[name].ndim} dimensions, expected {rank}: {REMEDY}")
+    return arrays
+
+
+def whole_numbers(values, where):
+    """An array of integers as int64; fractions are refused, not rounded."""
+    if not isinstance(values, np.ndarray):
+        raise DataError(f"{where}: {type(values).__name__}: expected an array")
+    if values.dtype.kind not in "iu":
+        raise DataError(f"{where}: values of type {values.dtype}: expected integers")
+    return values.astype(np.int64)
+
+
 def read_npy(file, where, limit=LIMIT):
     """The array of numbers or texts in a stream of the npy format, read-only."""
     with damage(where):

@@ -20,7 +20,7 @@ from PIL import Image, PngImagePlugin
 
 from data.errors import DataError
 from data.readers import ogb_raw, published, unpack
-from data.readers.unpack import Zip, lines, open_file, read_npy, read_npz, read_png, read_table, read_tar
+from data.readers.unpack import Zip, lines, open_file, read_indices, read_npy, read_npz, read_png, read_table, read_tar
 from data.superpixels import read_idx
 from data.TUs import TextFiles
 
@@ -441,3 +441,12 @@ def test_256_megabytes_of_zeros_in_a_small_file_take_no_memory(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     assert all(grown < 16_000 for grown in json.loads(done.stdout).values()), done.stdout
     assert n < unpack.LIMIT  # it is not the limit that keeps the memory flat
+
+
+def test_indices_are_whole_numbers_of_the_right_rank(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, whole=np.arange(3, dtype=np.uint8), parts=np.array([0.0, 1.5]), table=np.ones((2, 2), int))
+    assert read_indices(path, whole=1, table=2)["whole"].dtype == np.int64
+    for name, rank, message in (("parts", 1, "float64: expected integers"), ("table", 1, "2 dimensions, expected 1")):
+        with pytest.raises(DataError, match=message):
+            read_indices(path, **{name: rank})
