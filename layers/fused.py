@@ -91,6 +91,50 @@ def blocks(n_rows, width):
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# The first layer: representations that are rows of a small table
+
+
+def lookup(table, index):
+    """table[index]: (T, d), (N,) -> (N, d). The result remembers where it is from, for `linear`."""
+    if not compiled(table):
+        return F.embedding(index, table)
+    rows = TakeRows.apply(table, index)
+    if 4 * len(table) <= len(index):
+        rows.rows_of = table, index
+    return rows
+
+
+def is_lookup(h):
+    return hasattr(h, "rows_of")
+
+
+def linear(h, weight, bias=None):
+    """F.linear; of rows of a table the products of the table alone, which is smaller."""
+    if not is_lookup(h):
+        return F.linear(h, weight, bias)
+    table, index = h.rows_of
+    return TakeRows.apply(F.linear(table, weight, bias), index)
+
+
+class TakeRows(Function):
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(index)
+        ctx.n_rows = len(table)
+        return table.index_select(0, index)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        (index,) = ctx.saved_tensors
+        d_out = d_out.contiguous()
+        n, d = d_out.shape
+        d_table = d_out.new_empty(ctx.n_rows, d)
+        loops().take_rows_back(n, ctx.n_rows, d, index, d_out, d_table)
+        return d_table, None
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Sums, means and maxima over the neighbours
 
 
@@ -232,7 +276,7 @@ def gated(g, h, layer, e=None):
     if compiled(h) and g.is_homogeneous and in_order(g):
         maps = (layer.U, layer.V, layer.A, layer.B)
         bias = torch.cat([layer.U.bias, layer.V.bias, layer.A.bias + at_nodes, layer.B.bias])
-        return Gated.apply(g, F.linear(h, torch.cat([W.weight for W in maps]), bias), e, C)
+        return Gated.apply(g, linear(h, torch.cat([W.weight for W in maps]), bias), e, C)
     mean, e_hat = gated_mean(g, layer.A(h) + at_nodes, layer.B(h), layer.V(h), e, C)
     return layer.U(h) + mean, e_hat
 

@@ -45,7 +45,7 @@ class GATLayer(nn.Module):
             nn.init.xavier_normal_(part, GAIN)
 
     def forward(self, g, h):
-        Uh = self.U(h).unflatten(1, (self.K, self.d))
+        Uh = fused.linear(h, self.U.weight).unflatten(1, (self.K, self.d))
         V_i, V_j = self.V
         if fused.suits(h):  # the same, in one step or by one sparse product per head
             h_hat = fused.attention(g, Uh, V_i, V_j, self.slope)

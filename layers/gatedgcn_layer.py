@@ -14,8 +14,9 @@ class GatedGCNLayer(nn.Module):
         ê_ij = A h_i + B h_j + C e_ij                     η_ij = σ(ê_ij) / (Σ_{j' -> i} σ(ê_ij') + ε)
         ĥ_i  = U h_i + Σ_{j -> i} η_ij ⊙ V h_j            h_i' = h_i + ReLU(BN(ĥ_i)),  e_ij' = e_ij + ReLU(BN(ê_ij))
 
-    Shapes: h (N, in_dim), e (E, in_dim) -> h' (N, out_dim), e' (E, out_dim). Edge j -> i is stored as (src=j, dst=i). All maps
-    have a bias. `options` are those of layers/update.py. With edges=False e' is not computed: None.
+    Shapes: h (N, in_dim), e (E, in_dim) -> h' (N, out_dim), e' (E, out_dim); e may be one row for all edges, (1, in_dim). Edge
+    j -> i is stored as (src=j, dst=i). All maps have a bias. `options` are those of layers/update.py. With edges=False e' is not
+    computed: None.
 
     Deviation: the text takes the gates from e', after normalisation and residual connection; here they are those of ê, as
     in the original program.

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from layers import ops
+from layers import fused, ops
 from layers.update import Update
 
 
@@ -24,4 +24,8 @@ class GCNLayer(nn.Module):
         self.update_h = Update(in_dim, out_dim, **options)
 
     def forward(self, g, h):
-        return self.update_h(g, h, self.U(ops.copy_u_mean(g, h)))
+        if fused.is_lookup(h):  # the same: rows of a small table, in the first layer, are mapped before the mean
+            h_hat = ops.copy_u_mean(g, fused.linear(h, self.U.weight)) + self.U.bias
+        else:
+            h_hat = self.U(ops.copy_u_mean(g, h))
+        return self.update_h(g, h, h_hat)

@@ -45,11 +45,16 @@ class GINLayer(nn.Module):
         self.update_h = Update(in_dim, out_dim, **options)
 
     def forward(self, g, h):
-        if self.aggregator == "sum" and fused.sum_suits(g, h):  # the same, in one step
-            h_hat = fused.sum_neighbours(g, h, own=1 + self.eps)
-        else:
-            h_hat = (1 + self.eps) * h + AGGREGATORS[self.aggregator](g, h)
-        for V, norm in zip(self.V, self.norm_V, strict=True):
-            h_hat = V(h_hat)
-            h_hat = fused.normalise(norm, h_hat) if fused.norm_suits(norm, h_hat) else F.relu(norm(h_hat))
-        return self.update_h(g, h, self.U(h_hat))
+        first, *others = *self.V, self.U
+        h_hat = self.map_of_sum(g, h, first)
+        for norm, W in zip(self.norm_V, others, strict=True):
+            h_hat = W(fused.normalise(norm, h_hat) if fused.norm_suits(norm, h_hat) else F.relu(norm(h_hat)))
+        return self.update_h(g, h, h_hat)
+
+    def map_of_sum(self, g, h, W):
+        """W ĥ, eq. (28) and the first map of (27)."""
+        if self.aggregator != "sum" or not fused.sum_suits(g, h):
+            return W((1 + self.eps) * h + AGGREGATORS[self.aggregator](g, h))
+        if fused.is_lookup(h):  # the same: rows of a small table, in the first layer, are mapped before the sum
+            return fused.sum_neighbours(g, fused.linear(h, W.weight), own=1 + self.eps) + W.bias
+        return W(fused.sum_neighbours(g, h, own=1 + self.eps))

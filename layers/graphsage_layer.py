@@ -57,7 +57,8 @@ class GraphSageLayer(nn.Module):
         if self.aggregator == "mean":
             return ops.copy_u_mean(g, h)
         if self.aggregator == "maxpool":
-            return F.relu(ops.copy_u_max(g, self.V(h)))  # the maximum of the ReLUs, and 0 of no neighbours
+            Vh = fused.linear(h, self.V.weight, self.V.bias)
+            return F.relu(ops.copy_u_max(g, Vh))  # the maximum of the ReLUs, and 0 of no neighbours
         return lstm_of_neighbours(self.lstm, g, h)
 
     def combine(self, h, c):

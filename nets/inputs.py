@@ -7,6 +7,7 @@ from pydantic import Field
 from torch import nn
 
 from data.section import Section
+from layers import fused
 
 
 class Standardise(Section):
@@ -121,7 +122,7 @@ class InputEmbedding(nn.Module):
     def forward(self, g):
         h, beside = 0, []
         if self.node is not None:
-            h = self.dropout(self.node(g.ndata["feat"]))
+            h = self.embedded(g.ndata["feat"])
         elif self.constant is not None:
             h = self.dropout(self.constant.weight.expand(g.num_nodes(), -1))
         for encoding, stands_beside in zip(self.encodings, self.beside, strict=True):
@@ -130,6 +131,11 @@ class InputEmbedding(nn.Module):
             else:
                 h = h + encoding(g)
         return torch.cat([h, *beside], 1) if beside else h
+
+    def embedded(self, x):
+        if isinstance(self.node, nn.Embedding) and (self.dropout.p == 0 or not self.training):
+            return fused.lookup(self.node.weight, x)  # the same: the first layer can make use of the few rows
+        return self.dropout(self.node(x))
 
 
 class EdgeEmbedding(nn.Module):
@@ -155,4 +161,10 @@ class EdgeEmbedding(nn.Module):
     def forward(self, g):
         if self.from_data:
             return self.embed(g.edata["feat"])
-        return self.embed(self.embed.weight.new_ones(g.num_edges(), self.n_ones))
+        return self.compact(g).expand(g.num_edges(), -1)
+
+    def compact(self, g):
+        """The same as one row, (1, dim), where it is the same for every edge."""
+        if self.from_data:
+            return self(g)
+        return self.embed(self.embed.weight.new_ones(1, self.n_ones))

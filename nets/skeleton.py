@@ -113,7 +113,7 @@ class MessagePassingNet(nn.Module):
             for layer in self.layers:
                 h = layer(g, h)
             return h
-        e = self.edge_embedding(g)
+        e = self.edge_embedding.compact(g)
         *inner, last = self.layers
         for layer in inner:
             h, e = layer(g, h, e)
