@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from data.dataset import Declared, GraphDataset, Target, numbers
 from data.download import RawFile, find, reading
-from data.errors import StoreError
+from data.errors import DataError, StoreError
 from data.readers.unpack import read_npz
 from data.splits import scikit_folds
 from data.store import Field, PackedWriter
@@ -23,6 +23,7 @@ from data.store import Field, PackedWriter
 N_NODES, N_GRAPHS, PER_CELL = 64, 256, 4
 CLUSTERING, PATHS = np.arange(0.3, 0.6001, 0.05), np.arange(1.8, 3.001, 0.2)  # borders of the 8 x 8 cells
 DAMPING = 0.85
+MOST_DRAWS = 1_000_000  # of the generator
 
 
 def clustering(A):
@@ -42,6 +43,11 @@ def page_rank(A):
 def average_path(A):
     n = len(A)
     return shortest_path(A, unweighted=True).sum() / (n * (n - 1))
+
+
+def cell_of(A):
+    """The cell of a graph in the grid over clustering and path; what lies outside the borders belongs to the outermost cells."""
+    return int(np.searchsorted(CLUSTERING, clustering(A).mean())), int(np.searchsorted(PATHS, average_path(A)))
 
 
 def bins(values, n_bins):
@@ -110,18 +116,22 @@ class GeneratedGraphs(SyntheticGraphs):
             cls.raw_files, cls.parameters = (), {"n_bins": cls.n_bins, "seed": 0}
 
     def graphs(self):
-        """Rejection: a drawn graph stays if its cell of clustering and path has fewer than four. (Averages outside the borders
-        belong to the outermost cells.)"""
+        """Rejection: a drawn graph stays if its cell has fewer than four. The rarest cells need some ten thousand draws."""
         random, cells = np.random.default_rng(self.parameters["seed"]), np.zeros((8, 8), int)
-        while cells.min() < PER_CELL:
+        for _ in range(MOST_DRAWS):
             drawn = self.draw(random)
             if not nx.is_connected(drawn):
                 continue
             A = nx.to_numpy_array(drawn)
-            cell = np.searchsorted(CLUSTERING, clustering(A).mean()), np.searchsorted(PATHS, average_path(A))
+            cell = cell_of(A)
             if cells[cell] < PER_CELL:
                 cells[cell] += 1
                 yield A
+            if cells.min() == PER_CELL:
+                return
+        raise DataError(
+            f"{self.name}: {MOST_DRAWS} graphs were drawn, and {(cells < PER_CELL).sum()} of 64 cells are not full"
+        )
 
     def check(self, store):
         if len(store) != N_GRAPHS:

@@ -2,9 +2,9 @@
 
 from runs.measures import Measure
 from tables.columns import COSTS, ROW, Score
-from tables.papers import benchmarking_gnns, brec, fair_comparison, lrgb
+from tables.papers import benchmarking_gnns, brec, fair_comparison, lrgb, taxonomy
 
-PAPERS = (benchmarking_gnns.PAPER, brec.PAPER, fair_comparison.PAPER, lrgb.PAPER)
+PAPERS = (benchmarking_gnns.PAPER, brec.PAPER, fair_comparison.PAPER, lrgb.PAPER, taxonomy.PAPER)
 
 
 def declaration(file):

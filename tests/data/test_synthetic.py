@@ -1,12 +1,15 @@
 """Small-world and Scale-free: the published graphs, features and classes against networkx, and the generator."""
 
+from collections import Counter
+from itertools import islice
+
 import networkx as nx
 import numpy as np
 import pytest
 
 from data.dataset import DataConfig
 from data.errors import DataError, StoreError
-from data.synthetic import DATASETS, ScaleFree, average_path, bins, clustering, page_rank
+from data.synthetic import DATASETS, ScaleFree, average_path, bins, cell_of, clustering, page_rank
 
 
 def config(folder, data_dir):
@@ -54,3 +57,22 @@ def test_bad_files(tmp_path):
     np.savez(tmp_path / "synthetic/scalefree.npz", **{key: np.tile(a, (1,) * a.ndim) for key, a in triangle.items()})
     with pytest.raises((StoreError, DataError)):
         ScaleFree(config(tmp_path / "stores", tmp_path))
+
+
+@pytest.mark.parametrize("name", ["Small-world-generated", "Scale-free-generated"])
+def test_the_generator_fills_cells(tmp_path, name):
+    """The first 60 graphs: connected, 64 nodes, at most four in a cell; drawn from the seed alone."""
+    made = []
+    for _ in range(2):
+        dataset = object.__new__(DATASETS[name])
+        made.append(list(islice(dataset.graphs(), 60)))
+    assert all(np.array_equal(a, b) for a, b in zip(*made, strict=True))
+    cells = Counter(cell_of(A) for A in made[0])
+    assert max(cells.values()) <= 4 and all(nx.is_connected(nx.from_numpy_array(A)) and len(A) == 64 for A in made[0])
+
+
+def test_a_generator_that_finds_nothing_ends(monkeypatch):
+    monkeypatch.setattr("data.synthetic.MOST_DRAWS", 5)
+    dataset = object.__new__(DATASETS["Small-world-generated"])
+    with pytest.raises(DataError, match="5 graphs were drawn"):
+        list(dataset.graphs())
