@@ -12,6 +12,7 @@ from main_CSL import main
 from runs.ledger import Ledger
 from tables import selection
 from train import run_main
+from train.selection import SelectionConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = {
@@ -133,6 +134,12 @@ def test_the_engine_makes_it_in_parallel(table, store_dir, tmp_path, child_env):
     )
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.rglob("result.json"))) == 2
+
+
+def test_a_main_file_that_does_not_select_says_so(table, words, monkeypatch):
+    """It would train the first configuration of the grid under the name of the selection."""
+    monkeypatch.setattr(SelectionConfig, "selects", False)
+    assert "this main file does not select" in error_of("--config", str(table), *words)
 
 
 def test_no_selection_is_below_the_folder(tmp_path):

@@ -214,6 +214,10 @@ class Trainer:
 
 def fit(net, fold, task, config, run):
     """Train `net` on one fold in the folder of `run` and return the result; a finished run is not run again."""
+    if "grid" in run.config:
+        raise RunError(
+            "this main file does not select: call select where the configuration says so, as main_CSL.py does"
+        )
     processes = join(config.processes, choose_device(run.device))
     with processes.opened(run):
         if processes.first:

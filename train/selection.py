@@ -83,9 +83,6 @@ class SelectionConfig(Config):
     def selects(self):
         return True
 
-    def runs(self, folds):
-        raise ConfigError("this main file does not select: call train.selection.select as main_CSL.py does")
-
     @property
     def slice(self):
         """`part` as (k, n): of n trainings the k-th, counted from 0."""
