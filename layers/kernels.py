@@ -24,20 +24,15 @@ import torch
 from numba import carray, types
 from numba.extending import intrinsic
 
+from process import openmp
+
 # --------------------------------------------------------------------------------------------------------------------
 # How a kernel is compiled and called
 
 
-def torch_library():
-    """torch's own library, through which its OpenMP is found, whichever that is; OSError where there is none of this name."""
-    return ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
-
-
-_torch = torch_library()
-_parallel = _torch.GOMP_parallel
-_parallel.argtypes, _parallel.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint], None
+_openmp = openmp()
 for _name in ("omp_get_thread_num", "omp_get_num_threads"):
-    llvm.add_symbol(f"torch_{_name}", ctypes.cast(getattr(_torch, _name), ctypes.c_void_p).value)
+    llvm.add_symbol(f"torch_{_name}", ctypes.cast(getattr(_openmp, _name), ctypes.c_void_p).value)
 thread_num = types.ExternalFunction("torch_omp_get_thread_num", types.int32())
 num_threads = types.ExternalFunction("torch_omp_get_num_threads", types.int32())
 
@@ -45,12 +40,12 @@ num_threads = types.ExternalFunction("torch_omp_get_num_threads", types.int32())
 @functools.cache
 def cache_folder():
     """Where machine code for this processor is kept, or None."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     kind = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {numba.__version__} {sys.version}"
-    folder = Path(base) / "gnn-benchmarks" / hashlib.sha256(kind.encode()).hexdigest()[:16]
     try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = base / "gnn-benchmarks" / hashlib.sha256(kind.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # of a folder that cannot be made, of a user without a home
         return None
     return folder if os.access(folder, os.W_OK) else None
 
@@ -76,7 +71,7 @@ class Kernel:
     def __call__(self, *arguments, threads=None):
         """Run by a team. Tensors are passed by address: the caller keeps them alive, float32 or int32, and without gaps."""
         values = (ctypes.c_int64 * len(arguments))(*map(as_integer, arguments))
-        _parallel(self.address, ctypes.addressof(values), threads or torch.get_num_threads(), 0)
+        _openmp.GOMP_parallel(self.address, ctypes.addressof(values), threads or torch.get_num_threads(), 0)
 
 
 def as_integer(value):

@@ -19,6 +19,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from data.errors import DataError
 from nets.heads import as_scores
 from nets.inputs import InputEmbedding
+from process import Sharing
 from runs.files import RunError
 from runs.result import machine_memory, made_with
 from runs.signals import Interrupted, stop_signals
@@ -59,6 +60,7 @@ class Trainer:
         self.scheduler = config.schedule.build(self.optimizer, config.stop, self.measure.better)
         self.shuffling = torch.Generator().manual_seed(seed)
         self.epoch, self.elapsed, self.train_loss = 0, 0.0, math.inf
+        self.sharing = Sharing(torch.get_num_threads())
         self.val = None  # the last validation
         self.best = None  # key, epoch and weights of the best validation
         self.patience = {"key": None, "epoch": 0}  # of the last improvement that the stop counts from
@@ -123,6 +125,7 @@ class Trainer:
         with torch.set_grad_enabled(training):
             for i, batch in enumerate(loader):
                 check_signals()
+                self.sharing.look()
                 part = None if batch is None else self._forward(*batch.to(self.device))
                 loss, n = self.processes.loss(self.task, part)
                 if not torch.isfinite(loss):
