@@ -73,12 +73,13 @@ def read_file(path):
 
 
 def one_version_of_the_data(found, problems):
-    """The records whose dataset is that of the newest record of their identity; the others are named."""
+    """The records whose dataset is that of the newest record of their identity; the others are named. A perturbation that is drawn
+    from the seed differs from seed to seed: what it was made from is compared."""
     newest, kept, old = {}, [], defaultdict(list)
     for record, _ in sorted(found, key=lambda pair: pair[0]["finished"]):
-        newest[record["id"]] = record["dataset"].get("hash")
+        newest[record["id"]] = version_of_data(record)
     for record, path in found:
-        if record["dataset"].get("hash") == newest[record["id"]]:
+        if version_of_data(record) == newest[record["id"]]:
             kept.append(record)
         else:
             old[record["name"]].append(path)
@@ -86,6 +87,10 @@ def one_version_of_the_data(found, problems):
         places = ", ".join(map(str, paths[:3])) + ", ..." * (len(paths) > 3)
         problems.append(f"{len(paths)} results of {name}: on another version of the dataset than the newest: {places}")
     return kept
+
+
+def version_of_data(record):
+    return record["dataset"].get("source") or record["dataset"].get("hash")
 
 
 def by_id(records):

@@ -154,10 +154,12 @@ def read_line(line):
 
 
 def made_with(dataset, device, threads, gpu=None, memory=None):
-    """On what data, with what programs, on what kind of machine. `dataset` has a name and a hash; `gpu` and `memory` (GB) are those
-    of a GPU."""
+    """On what data, with what programs, on what kind of machine. `dataset` has a name and a hash, and the hash of what it was made
+    from, if that is another (perturbed graphs); `gpu` and `memory` (GB) are those of a GPU."""
+    source = getattr(dataset, "source_hash", dataset.hash)
     return {
-        "dataset": {"name": dataset.name, "hash": dataset.hash},
+        "dataset": {"name": dataset.name, "hash": dataset.hash}
+        | ({"source": source} if source != dataset.hash else {}),
         "device": device,
         "threads": threads,
         "versions": {

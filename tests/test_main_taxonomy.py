@@ -9,6 +9,7 @@ import main_taxonomy
 from data import registry
 from data.node_graphs import NodeGraph, Nodes
 from data.transforms.perturb import Frag
+from runs.collect import read_results
 
 SELECT = {"epoch": "best_val", "ties": "first", "digits": 5, "every": 2}
 TRAIN = {"batch_size": 16, "optimizer": {"kind": "adam", "lr": 0.01}, "stop": {"epochs": 3}, "select": SELECT}
@@ -49,12 +50,15 @@ def run(tmp_path, monkeypatch, store_dir, capsys):
     return run
 
 
-def test_one_graph(run, store_dir):
+def test_one_graph(run, store_dir, tmp_path):
     """Each seed draws its split and its fragments; two classes are one output; epochs 1 and 2 were validated."""
+    out = tmp_path / "out"
     results, text = run("Ring+Frag-k1", "--seeds", "0,1", "--data.store_dir", store_dir)
     assert [r["seed"] for r in results] == [0, 1] and results[0]["dataset"]["hash"] != results[1]["dataset"]["hash"]
     # 3 x 8 + 8 of the input, two layers of 8 x 8 + 8, the head of 8 x 8 + 8 and 8 + 1
     assert {r["params"] for r in results} == {32 + 2 * 72 + 72 + 9} and results[0]["best_val_epoch"] in (1, 2)
+    assert results[0]["dataset"]["source"] == results[1]["dataset"]["source"]
+    assert [r["seed"] for r in read_results([out])[0]] == [0, 1]  # both count, though their fragments differ
     assert "test AUROC" in text and 0 <= results[0]["metrics"]["best_val"]["test"]["AUROC"] <= 1
 
 

@@ -109,6 +109,11 @@ class Packed:
         return self.header["hash"]
 
     @property
+    def source_hash(self):
+        """That of the store itself, whatever was perturbed since."""
+        return self._folder.header["hash"]
+
+    @property
     def n_graphs(self):
         return self.header["counts"]["graphs"]
 

@@ -16,7 +16,9 @@ def nothing_printed():
 
 
 def table(name, number, title):
-    return Table(f"taxonomy_{name}", f"Figure {number}", title, nothing_printed, COLUMNS, other_datasets=False)
+    return Table(
+        f"taxonomy_{name}", f"Figure {number}", title, nothing_printed, COLUMNS, hide_empty=True, other_datasets=False
+    )
 
 
 PAPER = Paper(
