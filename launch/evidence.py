@@ -1,45 +1,22 @@
 """The project's own runs: what configs/evidence.json lists, in its order, as far as this machine gets.
 
     python -m launch.evidence           makes what is missing in out/ (JOBS=n at once); stopped and started again, it goes on
-    python -m launch.evidence --list    what the list holds and how much of it is done
+    python -m launch.evidence --list    what the list holds and how much of it is done, with what lies in out/
 
-The list names tables, rows and seeds, and in `changes` keys that differ from a row's, as {"categories": "Basic,CFI"}: such runs
-are never taken for the row's. The first entries are worth most. `python -m runs.collect out` adds finished runs to results/.
+runs/evidence.py says how the list is written. `python -m runs.collect out` adds finished runs to results/, and
+`python -m tables.evidence` says how far they are, what agrees, and what the rest costs.
 """
 
 import argparse
-import json
 import sys
 from functools import partial
 from pathlib import Path
 
-from launch.reproduce import chosen_rows, make_jobs, plan, run_jobs, setting
+from launch.reproduce import make_jobs, plan, run_jobs, setting
 from runs.collect import RESULTS, read_results
-from runs.errors import ConfigError, nearest
+from runs.evidence import read_list
 from runs.signals import end_with_pipe
-from runs.table_files import ROOT, find_table
-
-LIST = ROOT / "configs" / "evidence.json"
-KEYS = {
-    "table": str,
-    "rows": list,
-    "seeds": int,
-    "from_seed": int,
-    "folds": int,
-    "dataset": str,
-    "changes": dict,
-    "why": str,
-}
-
-
-def read_list(path=LIST):
-    """The entries, as {"table": ..., "rows": [...], "seeds": n, "from_seed": 0, "folds": n, "changes": {}, "why": ...}."""
-    entries = json.loads(Path(path).read_text())
-    for entry in entries:
-        for key, value in entry.items():
-            if key not in KEYS or not isinstance(value, KEYS[key]):
-                raise ConfigError(f"{path}: {key}={value!r}: expected one of {', '.join(KEYS)}.{nearest(key, KEYS)}")
-    return entries
+from runs.table_files import ROOT, chosen_rows, find_table
 
 
 def jobs_of(entry, out, **needed):

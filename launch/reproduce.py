@@ -32,7 +32,7 @@ from runs.folder import configuration_folder
 from runs.identity import identity
 from runs.naming import as_text, changed_keys, run_name
 from runs.result import machine_memory, problem_of, was_short_of_memory
-from runs.table_files import ROOT, find_table
+from runs.table_files import ROOT, chosen_rows, find_table
 
 
 def has_result(id, seed, path):
@@ -139,11 +139,6 @@ def plan(out, make):
     except OSError as error:
         raise SystemExit(explain(error, out)) from error
     return jobs
-
-
-def chosen_rows(table, names):
-    """The rows of a table file that are asked for, or all."""
-    return [table.row(name) for name in names] if names else list(table.rows.values())
 
 
 def gpu_numbers():

@@ -17,6 +17,7 @@ A file can also be made of others beside it:
         a table over several files: its rows DD-GIN, DD-ECC, ... are those of the files, and so are their results
 """
 
+import fnmatch
 import json
 from copy import copy
 from functools import cache
@@ -172,6 +173,15 @@ def beside(path, name):
     if not (other := Path(path).with_name(f"{name}.json")).is_file():
         raise ConfigError(f"{path}: {name}: there is no {other}")
     return other
+
+
+def chosen_rows(table, names):
+    """The rows of a table file that are asked for, or all. A name with * stands for all rows that it fits."""
+    found = {}
+    for name in names or ["*"]:
+        fitting = fnmatch.filter(table.rows, name) if "*" in name else []
+        found |= {row: table.row(row) for row in fitting or [name]}
+    return list(found.values())
 
 
 def check_keys(place, content, kinds, required=()):

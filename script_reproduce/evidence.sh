@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The project's own runs: configs/evidence.json, in its order, at the lowest priority, one thread each. Stopped and started again, it goes
-# on. Finished runs: .venv/bin/python -m runs.collect out      How far it is: .venv/bin/python -m launch.evidence --list
+# on. Finished runs: .venv/bin/python -m runs.collect out      How far they are: .venv/bin/python -m tables.evidence
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=$(bash "$root/install.sh" requirements.txt)
