@@ -175,19 +175,42 @@ class SumNeighbours(Function):
         return None, d_x, None, d_own
 
 
-def max_neighbours(g, x):
-    """Max_j x_j, -inf without neighbours (0 in a graph without any edge): (N, d) -> (N, d)."""
-    return MaxNeighbours.apply(g, x)
+def sum_pieces(x, sizes):
+    """Sums of the first sizes[0] rows, of the next sizes[1], …: (N, d) -> (len(sizes), d)."""
+    return SumPieces.apply(x, sizes)
+
+
+class SumPieces(Function):
+    @staticmethod
+    def forward(ctx, x, sizes):
+        x, d = x.contiguous(), x.shape[1]
+        indptr = F.pad(sizes.cumsum(0), (1, 0)).int()
+        out = x.new_empty(len(sizes), d)
+        loops().sum_neighbours(len(sizes), d, 0, 0.0, indptr, torch.arange(len(x), dtype=torch.int32), x, out)
+        ctx.save_for_backward(sizes)
+        ctx.n_rows = len(x)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        (sizes,) = ctx.saved_tensors
+        return torch.repeat_interleave(d_out, sizes, dim=0, output_size=ctx.n_rows), None
+
+
+def max_neighbours(g, x, least=None):
+    """Max_j x_j, -inf without neighbours (0 in a graph without any edge), or `least` where that is larger: (N, d) -> (N, d)."""
+    return MaxNeighbours.apply(g, x, least)
 
 
 class MaxNeighbours(Function):
     @staticmethod
-    def forward(ctx, g, x):
+    def forward(ctx, g, x, least):
         x = x.contiguous()
         n, d = x.shape
         out, which = torch.empty_like(x), torch.empty(n, d, dtype=torch.int32)
-        nothing = -torch.inf if g.num_edges() else 0.0
-        loops().max_neighbours(n, d, nothing, *in_edges(g), x, out, which)
+        least = least if least is not None else -torch.inf if g.num_edges() else 0.0
+        loops().max_neighbours(n, d, least, *in_edges(g), x, out, which)
         ctx.g = g
         ctx.save_for_backward(which)
         return out
@@ -199,7 +222,7 @@ class MaxNeighbours(Function):
         d_out = d_out.contiguous()
         d_x = torch.empty_like(d_out)
         loops().max_neighbours_back(*d_out.shape, *out_edges(ctx.g), which, d_out, d_x)
-        return None, d_x
+        return None, d_x, None
 
 
 # --------------------------------------------------------------------------------------------------------------------

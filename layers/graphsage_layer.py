@@ -58,12 +58,18 @@ class GraphSageLayer(nn.Module):
             return ops.copy_u_mean(g, h)
         if self.aggregator == "maxpool":
             Vh = fused.linear(h, self.V.weight, self.V.bias)
+            if fused.sum_suits(g, h) and fused.in_order(g):  # the same, in one step
+                return fused.max_neighbours(g, Vh, least=0.0)
             return F.relu(ops.copy_u_max(g, Vh))  # the maximum of the ReLUs, and 0 of no neighbours
         return lstm_of_neighbours(self.lstm, g, h)
 
     def combine(self, h, c):
         """What the form has inside BN: (N, out_dim)."""
-        h_hat = self.U(torch.cat([h, c], dim=1))
+        if fused.is_lookup(h):  # the same: rows of a small table, in the first layer, are mapped as such
+            U_h, U_c = self.U.weight.split(h.shape[1], dim=1)
+            h_hat = F.linear(c, U_c, self.U.bias) + fused.linear(h, U_h)
+        else:
+            h_hat = self.U(torch.cat([h, c], dim=1))
         if self.form == "program":
             return fused.relu_of_unit_rows(h_hat) if fused.suits(h_hat) else F.relu(F.normalize(h_hat))
         return F.normalize(F.relu(h_hat)) if self.form == "text_15" else h_hat

@@ -253,23 +253,17 @@ def divide_rows(arguments):
 
 @Kernel
 def max_neighbours(arguments):
-    """out_i = Max_k x[index_k], and the first k that has it (-1 without neighbours, where out_i = `nothing`)."""
-    a = carray(arguments, (7,))
-    n, d, nothing = a[0], a[1], np.float32(real(a[2]))
+    """out_i = Max_k x[index_k], and the first k that has it; `least` and -1 where none is above that."""
+    a = carray(arguments, (8,))
+    n, d, least = a[0], a[1], np.float32(real(a[2]))
     indptr, index, x, out = ints(a[3], n + 1), ints(a[4], 2**40), floats(a[5], 2**40, d), floats(a[6], n, d)
-    which = carray(int_pointer(carray(arguments, (8,))[7]), (n, d))
+    which = carray(int_pointer(a[7]), (n, d))
     first, last = share_of_nodes(indptr, n)
     for i in range(first, last):
-        begin, end = indptr[i], indptr[i + 1]
         for c in range(d):
-            out[i, c] = nothing
+            out[i, c] = least
             which[i, c] = -1
-        if end > begin:
-            j = index[begin]
-            for c in range(d):
-                out[i, c] = x[j, c]
-                which[i, c] = begin
-        for k in range(begin + 1, end):
+        for k in range(indptr[i], indptr[i + 1]):
             j = index[k]
             for c in range(d):
                 larger = x[j, c] > out[i, c] or x[j, c] != x[j, c]  # NaN is the largest
