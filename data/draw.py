@@ -77,7 +77,8 @@ ELEMENTS = {0: "lightgrey", 5: "black", 6: "tab:blue", 7: "tab:red", 15: "gold"}
 
 def path_layout(n_nodes, src, dst):
     """(n, 2) places whose distances come near to the lengths of the shortest paths: majorisation from a spectral start."""
-    length = shortest_path(csr_matrix((np.ones(len(src)), (src, dst)), shape=(n_nodes, n_nodes)), unweighted=True)
+    adjacency = csr_matrix((np.ones(len(src)), (src, dst)), shape=(n_nodes, n_nodes))
+    length = shortest_path(adjacency, directed=False, unweighted=True)
     length[~np.isfinite(length)] = length[np.isfinite(length)].max() + 1
     weight = 1 / np.maximum(length, 1) ** 2
     np.fill_diagonal(weight, 0)

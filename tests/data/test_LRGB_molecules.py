@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from data.dataset import DataConfig
+from data.draw import path_layout
 from data.errors import DataError, StoreError
 from data.LRGB_molecules import (
     SHAPES,
@@ -222,6 +223,18 @@ def test_every_sixth_molecule_with_a_contact(tmp_path, contact_class):
     expected = {frozenset(molecule.GetAtomWithIdx(int(a)).GetAtomicNum() - 1 for a in pair) for pair in found}
     assert kinds == expected
     assert path_statistics(dataset.store, [3])[1][0] >= 5
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = plt.subplots()
+    dataset.draw(axes, 3)
+    assert len(axes.lines) == len(dataset.store.rows("edge.src", 3)) + len(pairs) and len(axes.collections) == 1
+    plt.close(figure)
+
+
+def test_atoms_are_drawn_as_far_apart_as_their_paths_are_long():
+    """A chain becomes a straight line with steps of one."""
+    place = path_layout(6, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5])
+    assert np.sqrt(((place[0] - place[5]) ** 2).sum()) == pytest.approx(5, abs=0.05)
+    assert np.sqrt((np.diff(place, axis=0) ** 2).sum(1)) == pytest.approx(np.ones(5), abs=0.05)
 
 
 def test_pairs_of_contacts_train_and_rank(tmp_path, contact_class):

@@ -26,6 +26,17 @@ def config(store_dir, data_dir, **keys):
     return DataConfig(store_dir=str(store_dir), data_dir=str(data_dir), raw_dir=str(store_dir), offline=True, **keys)
 
 
+def picture(dataset):
+    """Draw the first graph: something of every kind is on the axes."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = plt.subplots()
+    dataset.draw(axes, 0)
+    figure.canvas.draw()
+    assert len(axes.lines) >= len(dataset.store.rows("edge.src", 0)) and axes.collections
+    assert len(axes.images) == hasattr(dataset, "image")
+    plt.close(figure)
+
+
 def test_every_version_is_there():
     """Six of each: published, rebuilt, and of a few photographs; only the published ones are the paper's."""
     for base in (
@@ -69,6 +80,7 @@ def test_some_photographs_of_voc(real_data, store_dir):
     assert task.weighted and task.n_out == 21 and task.metric().measures[0].name == "macro_F1"
     assert dataset.statistics()[1][1] == "-" and "background" in dataset.summary()[1]
     assert dataset.image(0).shape[2] == 3
+    picture(dataset)
 
 
 def test_some_photographs_of_coco(real_data, store_dir):
@@ -121,7 +133,9 @@ def small_voc(tmp_path, monkeypatch):
 
 def test_published_graphs_of_voc(tmp_path, small_voc):
     dataset, graphs = small_voc
-    store = dataset(config(tmp_path / "stores", tmp_path)).store
+    made = dataset(config(tmp_path / "stores", tmp_path))
+    picture(made)
+    store = made.store
     g, _, y = store.batch([1])
     assert y.tolist() == [5] * 5 and torch.equal(g.ndata["feat"], graphs[1][0][0].float())
     src, dst = (end.tolist() for end in g.edges())
