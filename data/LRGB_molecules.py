@@ -304,6 +304,8 @@ class PublishedPeptidesStruct(PublishedMolecules):
 
 
 class PublishedPCQMContact(PublishedMolecules):
+    """A file of torch.save cannot be read graph by graph: building takes about 8 GB of memory, unlike that from the table."""
+
     name, paper_name = "PCQM-Contact-published", "PCQM-Contact"
     stands_for = ("PCQM-Contact", "the same graphs and splits, published in processed form")
     declared, label, summary, draw = PCQMContact.declared, PCQMContact.label, PCQMContact.summary, draw_contacts

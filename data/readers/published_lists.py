@@ -15,7 +15,7 @@ from data.readers.unpack import Zip, open_file
 from data.readers.unpickle import UnpickleError, load_torch, stream_pickle
 
 MOST_BYTES = 64 << 30  # that a part may unpack to: the training graphs of COCO-SP take about 10 GB
-MOST_AT_ONCE = 8 << 30  # that is kept in memory, for a file of torch.save all of it
+MOST_AT_ONCE = 8 << 30  # that the graphs of a pickle take at once; those of a file of torch.save are all there
 
 
 def published_graphs(path, part, keys, node_dim, edge_dim):
@@ -67,7 +67,7 @@ def _entries(path, part):
             copy = stack.enter_context(tempfile.TemporaryFile())  # a file of torch.save is searched, not read in order
             shutil.copyfileobj(file, copy)
             copy.seek(0)
-            content = load_torch(copy, f"{path}, {part}", MOST_AT_ONCE)
+            content = load_torch(copy, f"{path}, {part}", MOST_BYTES)
             if not isinstance(content, list | tuple):
                 raise DataError(f"{path}, {part}: {type(content).__name__}: expected a list of graphs: {REMEDY}")
             yield from content
