@@ -1,6 +1,6 @@
 """DiffPool (Fair Comparison, section 4): a GNN assigns nodes to clusters, and the clusters are the nodes of a smaller graph.
 
-Graphs stand in dense tensors: A (B, n, n) and x (B, n, d). `real` (B, n) says which places are nodes; None: all are.
+Graphs stand in dense tensors: A (B, n, n) and x (B, n, d). `real` (B, n) is 1 where a place is a node, else 0; None: all are.
 """
 
 from itertools import pairwise
@@ -28,9 +28,14 @@ class DenseSAGELayer(nn.Module):
         self.W = nn.Parameter(torch.empty(in_dim, out_dim).uniform_(-bound, bound))
         self.b = nn.Parameter(torch.empty(out_dim).uniform_(-bound, bound))
 
-    def forward(self, A, x, real=None):
-        mean = (A @ x) / A.sum(2, keepdim=True).clamp(min=1)
-        return masked(mean @ self.W + self.b, real)
+    def forward(self, A, x, real=None, degree=None):
+        degree = degree_of(A) if degree is None else degree
+        return masked((A @ x / degree) @ self.W + self.b, real)
+
+
+def degree_of(A):
+    """max(Σ_j A_ij, 1): (B, n, n) -> (B, n, 1)."""
+    return A.sum(2, keepdim=True).clamp(min=1)
 
 
 def masked(x, real):
@@ -63,10 +68,10 @@ class SAGEBlock(nn.Module):
         return torch.zeros_like(rows).index_copy(0, places, norm(rows.index_select(0, places))).view_as(x)
 
     def forward(self, A, x, real=None):
-        first, second, third = self.layers
-        x1 = self.normalised(self.norms[0], F.relu(first(A, x, real)), real)
-        x2 = self.normalised(self.norms[1], F.relu(second(A, x1, real)), real)
-        x = torch.cat([x1, x2, third(A, x2, real)], 2)
+        degree, (first, second, third) = degree_of(A), self.layers
+        x1 = self.normalised(self.norms[0], F.relu(first(A, x, real, degree)), real)
+        x2 = self.normalised(self.norms[1], F.relu(second(A, x1, real, degree)), real)
+        x = torch.cat([x1, x2, third(A, x2, real, degree)], 2)
         return x if self.linear is None else self.linear(x)
 
 

@@ -7,6 +7,7 @@ from torch import nn
 from layers import ops
 
 HIDDEN = 16
+MOST_PADDING = 4  # places per edge, up to which neighbours are padded to the largest degree
 
 
 class ECCLayer(nn.Module):
@@ -44,8 +45,31 @@ class ECCLayer(nn.Module):
     def of_weights(self, g, h, w):
         a = F.relu(self.a(w[:, None]))
         coefficients = torch.cat([a, a.new_ones(len(a), 1)], 1)  # (E, 17), of M_1 to M_16 and C
-        sums = ops.u_mul_e_sum(g, h[:, None, :], coefficients[:, :, None])  # (N, 17, in_dim)
+        sums = neighbour_sums(g, h, coefficients)  # (N, 17, in_dim)
         maps = torch.cat([self.theta.weight.t(), self.theta.bias[None]]).view(
             -1, self.R.shape[1]
         )  # (17 in_dim, out_dim)
         return sums.flatten(1) @ maps
+
+
+def neighbour_sums(g, h, c):
+    """Σ_{j -> i} c_ij ⊗ h_j: h (N, d), c (E, k) -> (N, k, d).
+
+    Where degrees are alike, as in a Kron reduction, the neighbours of each node stand in a row, padded with zeros: one product
+    of matrices per node, with the same sums.
+    """
+    indptr, src, ids = g.adj_tensors("csc")
+    if len(src) == 0:
+        return h.new_zeros(len(h), c.shape[1], h.shape[1])
+    degrees = indptr.diff()
+    most = int(degrees.max())
+    if len(degrees) * most > MOST_PADDING * len(src):
+        return ops.u_mul_e_sum(g, h[:, None, :], c[:, :, None])
+    place = torch.arange(most, device=h.device)
+    edge = (indptr[:-1, None] + place).long()  # (N, most)
+    padding = place >= degrees[:, None]
+    sources = src.long()[edge.masked_fill(padding, 0)].flatten()
+    if len(ids):
+        c = c.index_select(0, ids.long())
+    rows = torch.cat([c, c.new_zeros(1, c.shape[1])]).index_select(0, edge.masked_fill(padding, len(c)).flatten())
+    return rows.view(len(edge), most, -1).transpose(1, 2) @ h.index_select(0, sources).view(len(edge), most, -1)

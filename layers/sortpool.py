@@ -18,16 +18,17 @@ def sort_pool(sizes, h, k, by="largest"):
         >>> sort_pool(torch.tensor([2, 1]), torch.randn(3, 4), k=2).shape
         torch.Size([2, 2, 4])
     """
-    if by == "largest":
-        h = h.sort(dim=1).values
     n_graphs = len(sizes)
     graph_of_node = torch.repeat_interleave(torch.arange(n_graphs, device=h.device), sizes, output_size=len(h))
-    order = h[:, -1].detach().argsort(descending=True, stable=True)
+    key = h.detach().amax(1) if by == "largest" else h[:, -1].detach()
+    order = key.argsort(descending=True, stable=True)
     order = order[graph_of_node[order].argsort(stable=True)]  # graph after graph, and in each graph descending
     rank = torch.arange(len(h), device=h.device) - (sizes.cumsum(0) - sizes)[graph_of_node]
     kept = (rank < k).nonzero().flatten()
     place = graph_of_node[kept] * k + rank[kept]
     rows = h.index_select(0, order[kept])
+    if by == "largest":
+        rows = rows.sort(dim=1).values  # of the nodes that are kept
     return h.new_zeros(n_graphs * k, h.shape[1]).index_copy(0, place, rows).view(n_graphs, k, -1)
 
 

@@ -9,7 +9,6 @@ from pydantic import Field
 from torch import nn
 
 from layers.diffpool_layer import DiffPoolLayer, SAGEBlock
-from layers.padding import Padding
 from nets.fair_nets import n_features
 from nets.heads import Scores
 from nets.skeleton import AnyNetConfig
@@ -72,14 +71,15 @@ class DiffPoolNet(nn.Module):
 
 
 def dense_batch(g, x):
-    """The graphs of a batch as A (B, n, n) of 0 and 1, x (B, n, d) and `real` (B, n), padded to the largest of them; real is None
-    where all have n nodes."""
-    padding = Padding(g.batch_num_nodes(), x.dtype)
-    n_graphs, n = padding.real.shape
-    places = padding.real.flatten().nonzero().flatten()
+    """The graphs of a batch as A (B, n, n) of 0 and 1, x (B, n, d) and `real` (B, n), 1 for a node and 0 for padding up to the
+    largest of them; real is None where all have n nodes."""
+    sizes = g.batch_num_nodes()
+    n_graphs, n = len(sizes), max(1, int(sizes.max()))
+    real = torch.arange(n, device=x.device) < sizes[:, None]
+    places = real.flatten().nonzero().flatten()
     dense = x.new_zeros(n_graphs * n, x.shape[1]).index_copy(0, places, x)
     A = x.new_zeros(n_graphs * n * n)
     src, dst = (places[end.long()] for end in g.edges())
     A[dst * n + src % n] = 1
-    real = None if padding.mask is None else padding.real
+    real = None if int(sizes.min()) == n else real.to(x.dtype)
     return A.view(n_graphs, n, n), dense.view(n_graphs, n, -1), real

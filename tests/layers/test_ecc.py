@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from layers.ecc_layer import ECCLayer
+from layers.ecc_layer import ECCLayer, neighbour_sums
 from nets.ecc_net import ECCStep
 from tests.layers import laws
 from tests.layers.reference import DIM, N, in_edges, randomised
@@ -64,6 +64,24 @@ def test_the_factored_form_is_the_plain_one():
 
 def test_without_weights_all_are_one():
     laws.equals_the_loop(randomised(ECCLayer(DIM, 4)), lambda layer, h: by_loop(layer, h, torch.ones(6)))
+
+
+@pytest.mark.parametrize("edges", [([1, 2, 0, 1, 2], [0, 0, 1, 2, 2]), ([*range(1, 30)], [0] * 29), ([], [])])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_sums_over_neighbours(edges, reverse):
+    """With degrees that are alike, with a hub, without edges; edges in any order. Gradients too."""
+    n = 30 if len(edges[0]) > 5 else 4
+    src, dst = (torch.tensor(end[::-1] if reverse else end, dtype=torch.int64) for end in edges)
+    g = dgl.graph((src, dst), num_nodes=n)
+    h = torch.randn(n, 3, dtype=torch.float64, requires_grad=True)
+    c = torch.randn(len(src), 2, dtype=torch.float64, requires_grad=True)
+    plain = torch.zeros(n, 2, 3, dtype=torch.float64)
+    for e, (j, i) in enumerate(zip(src, dst, strict=True)):
+        plain = plain.index_add(0, i[None], (c[e][:, None] * h[j])[None])
+    assert torch.allclose(neighbour_sums(g, h, c), plain)
+    if len(src):
+        ours, wanted = (torch.autograd.grad((x**3).sum(), (h, c)) for x in (neighbour_sums(g, h, c), plain))
+        assert all(map(torch.allclose, ours, wanted))
 
 
 @pytest.mark.parametrize("law", laws.LAWS)
