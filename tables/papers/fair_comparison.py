@@ -11,7 +11,8 @@ from statistics import median
 
 from runs.measures import Measure
 from tables.columns import COSTS, EMPTY, ROW, Agrees, Beside, Cell, Each, Score, mean_of
-from tables.declare import Paper, Printed, Table, read_csv
+from tables.compare import mean_and_deviation
+from tables.declare import Paper, Picture, Printed, Table, read_csv
 
 ACCURACY = Measure("accuracy", "max", digits=1, percent=True, high=100)
 CHEMICAL, SOCIAL, LAYERS = "table3", "table4", "table6"
@@ -81,12 +82,37 @@ def overfits(line):
     return Cell(f"{difference:+.1f}", (round(difference, 6),))
 
 
+MARKS = {"test, paper": ("0.5", "o"), "test, {ours}": ("C0", "o"), "validation, {ours}": ("C1", "s")}
 TEST = Score("test", ACCURACY, with_marks=True)
 HOURS = Each("hours", mean_of("total_time_hr", lambda line: line.folds), label="hours per seed")
 ENDS = (Each("not ok", not_counted, label="configurations that did not end by themselves"), HOURS, COSTS[-1])
 LAYER_COLUMN = Beside("layers", "layers", median_layers, label="layers (median)", keep=True)
 SCORES = (ROW, TEST, Agrees(TEST), Validation(), *ENDS)
 FIGURE = (ROW, TEST, Validation(), Each("validation - test", overfits), *ENDS)
+
+
+def draw_figure_1(view, figure):
+    """A panel per dataset with results: the paper's test scores, ours, and the validation scores that selected them."""
+    panels = {}
+    for line in view.lines:
+        panels.setdefault(line.name.removesuffix("-" + line.name.rpartition("-")[2]), []).append(line)
+    panels = {name: lines for name, lines in panels.items() if any(line.done for line in lines)}
+    for axes, (name, lines) in zip(
+        figure.subplots(1, max(1, len(panels)), squeeze=False)[0], panels.items(), strict=False
+    ):
+        for k, line in enumerate(lines):
+            paper = TEST.printed(line)
+            scores = [(paper.mean, paper.sd)] if paper.mean is not None else [None]
+            scores += [mean_and_deviation(score.values(line)) for score in (TEST, Validation())]
+            for shift, score, (colour, marker) in zip((-0.2, 0, 0.2), scores, MARKS.values(), strict=True):
+                if score is not None:
+                    axes.errorbar(k + shift, score[0], yerr=score[1], color=colour, fmt=marker, capsize=2, markersize=4)
+        axes.set_xticks(range(len(lines)), [line.name.rpartition("-")[2] for line in lines], rotation=60, fontsize=7)
+        axes.set_title(f"{name}, accuracy (%)", fontsize=9)
+        axes.grid(axis="y", color="0.9")
+    for name, (colour, marker) in MARKS.items():
+        figure.axes[0].plot([], [], marker, color=colour, label=name.format(ours=view.ours))
+    figure.axes[0].legend(fontsize=7)
 
 
 def both(name, number, title, lines, columns, **more):
@@ -109,6 +135,14 @@ PAPER = Paper(
             (ROW, LAYER_COLUMN, COSTS[-1]),
             of_other_tables=True,
         ),
-        *both("figure1", "Figure 1", "validation and test scores", printed_in_figure_1, FIGURE, of_other_tables=True),
+        *both(
+            "figure1",
+            "Figure 1",
+            "validation and test scores",
+            printed_in_figure_1,
+            FIGURE,
+            of_other_tables=True,
+            picture=Picture("Validation and test scores", draw_figure_1, (14, 4)),
+        ),
     ),
 )

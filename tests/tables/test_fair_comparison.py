@@ -3,6 +3,7 @@
 from statistics import fmean
 
 import pytest
+from matplotlib.figure import Figure
 
 from runs.result import signed
 from runs.table_files import find_table, table_files
@@ -105,6 +106,19 @@ def test_the_reduced_grid_is_shown_apart_and_never_compared(tmp_path, capsys):
     assert "ours with the reduced grid, not compared" in capsys.readouterr().out
     text = row_report("fair_GIN_reduced/ENZYMES", runs)
     assert "ours (seed 42; 10 folds; reduced grid)" in text and "59.6 ± 4.5" in text and text.count("paper") == 1
+
+
+def test_the_picture_of_figure_1(tmp_path):
+    """A panel per dataset with results; three marks for a model of ours, one for the others."""
+    runs = [fold("fair_GIN/ENZYMES", k, 50.0 + k, 60.0) for k in range(3)]
+    figure = Figure()
+    TABLES["fair_figure1"].picture.draw(table_view("fair_figure1", runs), figure)
+    (axes,) = figure.axes
+    assert axes.get_title() == "ENZYMES, accuracy (%)" and len(axes.containers) == 6 + 2
+    heights = sorted(float(container[0].get_ydata()[0]) for container in axes.containers)
+    assert heights[-3:] == [59.6, 60.0, 65.2] and 51.0 in heights
+    figure = Figure()
+    TABLES["fair_figure1"].picture.draw(table_view("fair_figure1", []), figure)  # nothing there yet
 
 
 def test_a_row_that_ran_out_of_time_says_so():
