@@ -43,6 +43,7 @@ FAIR_TABLE_5 = {
     "REDDIT-BINARY": (2000, 2, 429.63, 497.75),
     "REDDIT-MULTI-5K": (4999, 5, 508.52, 594.87),
 }
+FAIR_EDGES_READ = {"COLLAB": 2457.50}  # as the file of neighbour lists has them: 1,400 edges fewer than printed
 PAPER_SPLITS = "-paper-splits"
 CHEMICAL = ("NCI1", "DD", "ENZYMES", "PROTEINS_full")  # of the Fair Comparison; the others are social
 DECLARED = {  # what nets know of them before the data is there
@@ -143,7 +144,7 @@ class TUDataset(GraphDataset):
         else:
             seen, wanted = (*seen, *means), FAIR_TABLE_5.get(self.file_name)
             what = "graphs, classes, nodes and edges per graph"
-        if wanted and seen != wanted:
+        if wanted and seen not in (wanted, (*wanted[:-1], FAIR_EDGES_READ.get(self.file_name))):
             raise StoreError(
                 f"{store.path}: {what} are {seen}, in Table 5 {wanted}: delete the folder and get the right files"
             )
