@@ -1,9 +1,10 @@
-"""Pictures of results: learning curves, a table as dots with error bars (paper and ours), scores against cost.
+"""Pictures of results: learning curves, a table as dots with error bars (paper and ours), scores against cost, attention.
 
     python -m tables.plot curves FOLDER ... --save curves.png     of runs: folders that hold metrics.jsonl, at any depth
     python -m tables.plot table table3 --save table3.svg          test metric of each row, paper and ours
     python -m tables.plot cost table3 --save cost.png             test metric against seconds per epoch and parameters
     python -m tables.plot cost --runs out/ESOL --save cost.png    the same of any runs of yours
+    python -m tables.plot attention RUN ... --save attention.png  mean attention by distance, after python -m tools.attention RUN
 
 Runs with different metrics get a panel each.
 """
@@ -199,6 +200,42 @@ def curves_figure(parser, arguments):
     return figure
 
 
+def read_attention(folder):
+    """What tools/attention.py wrote: {"layers": [[mean at distance 0, 1, …] of each layer], ...}."""
+    path = Path(folder) / "attention.json"
+    try:
+        content = json.loads(path.read_text())
+        if not all(value is None or isinstance(value, float) for layer in content["layers"] for value in layer):
+            raise ValueError("not numbers")
+        return content
+    except FileNotFoundError:
+        raise SystemExit(f"{path}: no such file: write it by python -m tools.attention {folder}") from None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise SystemExit(
+            f"{path}: not readable ({error!r}): write it again by python -m tools.attention {folder}"
+        ) from None
+
+
+def attention_figure(parser, arguments):
+    """A line of panels per run, a panel per layer, a bar per distance (LRGB, appendix E)."""
+    if not arguments.what:
+        parser.error("attention: name the folders of runs, out/…/seed_S/fold_F")
+    runs = {folder: read_attention(folder) for folder in arguments.what}
+    width = max(len(content["layers"]) for content in runs.values())
+    figure = Figure(figsize=(4 * width, 3.2 * len(runs)), layout="constrained")
+    panels = figure.subplots(len(runs), width, squeeze=False)
+    for line, (folder, content) in zip(panels, runs.items(), strict=True):
+        for axes in line[len(content["layers"]) :]:
+            axes.set_axis_off()
+        for i, (axes, means) in enumerate(zip(line, content["layers"], strict=False)):
+            axes.bar(range(len(means)), [mean or 0.0 for mean in means], width=0.9)
+            axes.set_title(f"layer {i + 1}")
+            axes.set_xlabel("distance")
+        line[0].set_ylabel(plain_text(f"mean attention\n{content['dataset']}, {content['graphs']} graphs"))
+        line[0].annotate(plain_text("/".join(Path(folder).parts[-3:])), (0, 1.15), xycoords="axes fraction", fontsize=7)
+    return figure
+
+
 def table_figure(parser, arguments):
     if len(arguments.what) > 1:
         parser.error(f"{' '.join(arguments.what)}: one table per picture")
@@ -220,14 +257,16 @@ def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m tables.plot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("kind", choices=("curves", "table", "cost"))
+    parser.add_argument("kind", choices=("curves", "table", "cost", "attention"))
     parser.add_argument("what", nargs="*", help="folders of runs, or the name of a table")
     parser.add_argument("--save", type=Path, required=True, metavar="FILE", help="FILE.png or FILE.svg")
     add_what(parser)
     arguments = parser.parse_args(argv)
     if arguments.save.suffix not in (".png", ".svg"):
         parser.error(f"--save {arguments.save}: expected a file ending in .png or .svg")
-    figure = (curves_figure if arguments.kind == "curves" else table_figure)(parser, arguments)
+    figure = {"curves": curves_figure, "attention": attention_figure}.get(arguments.kind, table_figure)(
+        parser, arguments
+    )
     picture = io.BytesIO()
     figure.savefig(picture, format=arguments.save.suffix[1:], dpi=150)
     try:
