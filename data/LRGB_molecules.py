@@ -130,6 +130,7 @@ class PeptidesFunc(Peptides):
     name = paper_name = "Peptides-func"
     declared = DECLARED["Peptides-func"]
     label = Field("graph", "label", "float32", (10,))
+    label_names = FUNCTIONS
     parameters = {"file": "peptide_multi_class_dataset.csv.gz"}  # noqa: RUF012 - read only
     raw_files = (
         RawFile(
@@ -164,6 +165,7 @@ class PeptidesStruct(Peptides):
     name = paper_name = "Peptides-struct"
     declared = DECLARED["Peptides-struct"]
     label = Field("graph", "label", "float32", (11,))
+    label_names = SHAPES
     parameters = {"file": "peptide_structure_dataset.csv.gz"}  # noqa: RUF012 - read only
     raw_files = (
         RawFile(

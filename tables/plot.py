@@ -222,7 +222,8 @@ def attention_figure(parser, arguments):
         parser.error("attention: name the folders of runs, out/…/seed_S/fold_F")
     runs = {folder: read_attention(folder) for folder in arguments.what}
     width = max(len(content["layers"]) for content in runs.values())
-    figure = Figure(figsize=(4 * width, 3.2 * len(runs)), layout="constrained")
+    figure = Figure(figsize=(4 * width, 3.4 * len(runs)), layout="constrained")
+    figure.get_layout_engine().set(rect=(0, 0, 1, 0.94))
     panels = figure.subplots(len(runs), width, squeeze=False)
     for line, (folder, content) in zip(panels, runs.items(), strict=True):
         for axes in line[len(content["layers"]) :]:
@@ -231,8 +232,12 @@ def attention_figure(parser, arguments):
             axes.bar(range(len(means)), [mean or 0.0 for mean in means], width=0.9)
             axes.set_title(f"layer {i + 1}")
             axes.set_xlabel("distance")
-        line[0].set_ylabel(plain_text(f"mean attention\n{content['dataset']}, {content['graphs']} graphs"))
-        line[0].annotate(plain_text("/".join(Path(folder).parts[-3:])), (0, 1.15), xycoords="axes fraction", fontsize=7)
+        line[0].set_ylabel("mean attention")
+        where = line[0].annotate(
+            plain_text(f"{content['dataset']}, {content['graphs']} graphs: {'/'.join(Path(folder).parts[-3:])}"),
+            (0, 1.15), xycoords="axes fraction", fontsize=7,
+        )  # fmt: skip
+        where.set_in_layout(False)
     return figure
 
 
