@@ -18,7 +18,7 @@ from data.splits import PARTS
 from data.store import Field, PackedWriter
 
 ATOM_TYPES = (119, 5, 12, 12, 10, 6, 6, 2, 2)
-URL = "http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/{}.zip"
+URL = "https://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/{}.zip"
 
 
 class OGBMolecules(GraphDataset):
