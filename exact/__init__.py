@@ -16,7 +16,7 @@ from exact.neighbourhoods import n_k
 from exact.refinement import k_fwl, k_wl, wl
 from exact.spd_wl import spd_wl
 from exact.substructures import s_k
-from exact.twins import TWINS
+from exact.twins import TABLE_5, TWINS
 
 
 def distinguishes(g, h, colours, **parameters):
@@ -42,5 +42,5 @@ METHODS = {
     **{f"{k}-WL-on-tuples": method(k_wl, k=k) for k in (2, 3, 4)},
     **{f"{k}-FWL": method(k_fwl, k=k) for k in (2, 3, 4)},
     # the twins of the nets of Table 2, by the names of the nets: what these can tell apart at most (exact/twins.py)
-    **{name: method(colours, **parameters) for name, (colours, parameters) in TWINS.items()},
+    **{name: method(colours, **parameters) for name, (colours, parameters) in (TWINS | TABLE_5).items()},
 }

@@ -1,4 +1,4 @@
-"""The exact twins of the nets of BREC's Table 2: a hash in the place of each MLP, a multiset in the place of each sum.
+"""The exact twins of the nets of BREC's Tables 2 and 5: a hash in the place of each MLP, a multiset in the place of each sum.
 
 A twin keeps what a net is told (radius, marks, distances), its number of layers, closed or open neighbourhoods, and how it pools.
 What the twin does not tell apart, the net cannot tell apart with any weights. DropGNN and OSAN have no twin: one is random, the
@@ -31,4 +31,9 @@ TWINS = {  # name of the net: (colours of a pair, the parameters of the net)
     "KC-SetGNN": (kc_set_gnn, {"layers": 4}),
     "GSN": (gsn, {"k": 4, "layers": 4}),
     "Graphormer": (graphormer, {"layers": 12}),
+}
+TABLE_5 = {  # the other GSNs; GSN itself is GSN-e(k=4)
+    "GSN-v(k=3)": (gsn, {"k": 3, "layers": 4, "scope": "node"}),
+    "GSN-v(k=4)": (gsn, {"k": 4, "layers": 4, "scope": "node"}),
+    "GSN-e(k=3)": (gsn, {"k": 3, "layers": 4}),
 }

@@ -30,6 +30,31 @@ BREC_VOCABULARY = (
     "0-11 16-20",
     "0-13 16-21",
 )
+BREC_NODE_VOCABULARY = (  # the same of node orbits
+    "0 2-18 60 72 98 144",
+    "0-20 25 30 35-36 49 54 72 77 104 135",
+    "0-21 24-25 27 29-30 36 42 81",
+    "0-21 36 48 216 222 228 234 240 246 252 264 270 276 282 288 344 350 356 362 368 374 380 576 600 612 618 624 630 636 642 "
+    "648 654 660 666 672 684",
+    "0-20 24 36 48 216 222 228 234 240 246 252 264 270 276 282 288 344 350 356 362 368 374 380 576 600 612 618 624 630 636 "
+    "642 648 654 660 666 672 684",
+    "0-15 17-18 20-21 24 28 45 66 72 75 78 81 84 87 90-91 123 126 129 132 135 138 141 144 156 162 165 168 171 174 177 180 "
+    "183 186 189 192 198",
+    "0-13 15-17 24-30 41-48 50 52 54-64 66 112 210 352 546",
+    "0-20 22-24 27 30 60 63 66 69 90 93 96 99 102 105 108 153 156 159 162 165 168 171 234 240 243 246 249 252 255 258 261 "
+    "264 267 270 276 288",
+    "0-19 60 63 66 69 90 93 96 99 102 105 108 120 153 156 159 162 165 168 171 306 312 315 318 321 324 327 330 333 336 339 "
+    "342 348 360",
+    "0-25 27-28 30 32-34 36 40 46 48 60-61 63-64 66 69-70 72 90 93 96 99 102 105 108 120 140 153 156 159 162 165 168 171 "
+    "192 252 306 312 315 318 321 324 327 330 333 336 339 342 348 360",
+    "0-20 22 24 28 36 120 126 132 138 180 186 192 198 204 210 216 240 306 312 318 324 330 336 342 612 624 630 636 642 648 "
+    "654 660 666 672 678 684 696 720",
+    "0-22 24 26-28 30 32 34 60 72 75 78 81 84 87 90 123 126 129 132 135 138 141 288 300 306 309 312 315 318 321 324 327 330 "
+    "333 336 342",
+    "0-21 23-27 29-30 32-41 44 48 60 72 75 78 81 84 87 90 123 126 129 132 135 138 141 288 300 306 309 312 315 318 321 324 "
+    "327 330 333 336 342",
+    "0-30 32-36 40 43 45 102 104-114 116 120",
+)
 
 
 def values_of(text):
@@ -53,7 +78,7 @@ class GSNNet(PreparedNet):
 
     Deviation: a count without column is zero; the program knows no other pairs than those its columns are made of.
 
-    scope   "edge": the counts of the edge's orbits (GSN-e); "node": those of both its ends (GSN-v), for which a vocabulary is given
+    scope   "edge": the counts of the edge's orbits (GSN-e); "node": those of both its ends (GSN-v), with columns of their own
     k       nodes of the largest subgraphs that are counted, 3 or 4
     """
 
@@ -62,15 +87,13 @@ class GSNNet(PreparedNet):
         L: int = Field(4, gt=0, description="number of layers")
         hidden_dim: int = Field(64, gt=0, description="width of the layers")
         k: int = Field(4, ge=3, le=4, description="nodes of the largest subgraphs that are counted")
+        scope: Literal["edge", "node"] = Field("edge", description="whose counts are read: GSN-e or GSN-v")
 
     def __init__(self, L=4, hidden_dim=64, k=4, scope="edge", vocabulary=None, out_dim=16):
         super().__init__()
         if vocabulary is None:
-            if scope != "edge":
-                raise ValueError(
-                    f"scope={scope!r} without vocabulary: give the counts of each orbit that have a column"
-                )
-            vocabulary = [values_of(text) for text in BREC_VOCABULARY[: {3: 2, 4: 12}[k]]]
+            texts, small = (BREC_VOCABULARY, 2) if scope == "edge" else (BREC_NODE_VOCABULARY, 3)
+            vocabulary = [values_of(text) for text in (texts[:small] if k == 3 else texts)]
         self.scope, self.vocabulary = scope, [np.asarray(values) for values in vocabulary]
         self.transforms = {"orbits": partial(edge_orbits if scope == "edge" else node_orbits, k=k)}
         self.id_dim = (1 if scope == "edge" else 2) * sum(map(len, self.vocabulary))

@@ -45,6 +45,7 @@ class Table:
     hide_empty: bool = False  # columns in which no line has anything are left out
     stand_ins: tuple = ()  # datasets our own runs are made on where the paper's is not at hand
     other_datasets: bool = True  # whether its rows can be run on another dataset
+    parts: tuple = ()  # changes of a row that make a part of its run; shown where there is no whole one, and never counted as one
     without_rows: dict = field(default_factory=dict)  # {name of a line that no row stands for: why}
     picture: Picture | None = None  # in the place of the usual ones
     of_other_tables: bool = False  # its lines are of runs that other tables print
@@ -86,6 +87,7 @@ class Line:
     asked: list = field(default_factory=list)  # (row of the table file, seed)
     folds: int = 1
     results: list = field(default_factory=list)
+    parts: list = field(default_factory=list)  # results of parts of its runs
 
     @property
     def group(self):
@@ -129,6 +131,8 @@ def lines_of(file, table=None, results=(), dataset=None, quick=False):
         ids = dict.fromkeys(row.id(other | (row.quick_changes() if quick else {})) for row in line.rows)
         seeds = {seed for _, seed in line.asked}
         line.results = [r for i in ids for r in found.get(i, []) if not apart or r["seed"] in seeds]
+        parts = [row.id(other | part) for row in line.rows for part in (table.parts if table and not quick else ())]
+        line.parts = [r for i in dict.fromkeys(parts) for r in found.get(i, []) if r["status"] == "ok"]
     return list(lines.values())
 
 

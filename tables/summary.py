@@ -1,7 +1,7 @@
 """The text that a main file ends with: its results beside what the papers print for them."""
 
 from runs.table_files import table_files
-from tables.columns import EMPTY, Score
+from tables.columns import EMPTY, Beside, Score
 from tables.declare import Line, lines_of
 from tables.formats import aligned
 from tables.papers import PAPERS, own_columns
@@ -13,8 +13,8 @@ def printed_lines(results):
     found = []
     for paper in PAPERS:
         for table in paper.tables:
-            if table.of_other_tables:
-                continue
+            if table.of_other_tables or not any(isinstance(column, Beside) for column in table.columns):
+                continue  # that of a table of settings has nothing to compare
             file = table_files().get(table.name)
             if file and any(row.config.get("dataset") in datasets and row.id() in ids for row in file.rows.values()):
                 lines = lines_of(file, table, results)

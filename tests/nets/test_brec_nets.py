@@ -10,7 +10,7 @@ import torch
 
 from data.BREC import KINDS, renumbered
 from data.readers.graph6 import decode
-from data.transforms.orbits import edge_orbits, vocabulary
+from data.transforms.orbits import edge_orbits, node_orbits, vocabulary
 from layers.gin_layer import GINLayer
 from nets import count_parameters
 from nets.delta_lgnn_net import DeltaLGNNNet
@@ -310,16 +310,17 @@ def test_the_vocabulary_of_gsn(real_data):
     values = vocabulary(edge_orbits(*arrays(g)) for g in graphs)
     assert [len(v) for v in values] == [17, 10, 27, 26, 24, 23, 25, 30, 25, 29, 17, 20]
     assert [v.tolist() for v in values] == [v.tolist() for v in make("GSN").vocabulary]
+    values = vocabulary(node_orbits(*arrays(g)) for g in graphs)
+    assert [v.tolist() for v in values] == [v.tolist() for v in make("GSN", scope="node").vocabulary]
 
 
 def test_gsn_of_nodes():
-    """GSN-v: ids of both ends; without a vocabulary it is refused, and a count without column is zero."""
+    """GSN-v: ids of both ends, and a count without column is zero."""
     net = brec.calibrated(make("GSN", scope="node", k=3, vocabulary=[range(1, 5)] * 3))
     assert brec.difference(net, *brec.PAIRS["C6, 2 C3"]) > 1e-8
     assert brec.difference(net, *brec.PAIRS["rook, Shrikhande"]) < 1e-13
     assert net.places(np.array([[0, 2, 9]])).tolist() == [[12, 5, 12]]
-    with pytest.raises(ValueError, match="scope='node' without vocabulary"):
-        make("GSN", scope="node")
+    assert make("GSN", scope="node", k=3).id_dim == 2 * (22 + 31 + 30)
 
 
 def test_dropgnn_without_drops_is_gin():

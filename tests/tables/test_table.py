@@ -224,7 +224,7 @@ def test_a_choice_of_columns(tmp_path, capsys):
         ("table1", "table1: no such table"),
         ("zinc", "Known: table2_CIFAR10.*brec_table4"),
         ("table3_ZINC", "table3_ZINC: no such table"),
-        ("brec_table5", "brec_table5: no such table.*brec_table2"),
+        ("brec_table9", "brec_table9: no such table.*brec_table2"),
     ],
 )
 def test_unknown_tables(tmp_path, name, message):
