@@ -22,6 +22,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 if importlib.util.find_spec("torch") is None:
@@ -31,6 +32,7 @@ if importlib.util.find_spec("torch") is None:
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
 NEVER = -1
+USUAL = {M_MMAP_MAX: 65536, M_TRIM_THRESHOLD: 128 * 1024}  # of glibc
 
 
 def keep_pages():
@@ -40,6 +42,24 @@ def keep_pages():
     except (OSError, AttributeError):  # not glibc: nothing to set
         return False
     return bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, NEVER))
+
+
+@contextmanager
+def pages_given_back():
+    """Inside, freed blocks go back to the system, as glibc does it: slower, but nothing is lost between blocks of many sizes. On a
+    net of BREC with 118 nodes the kept heap grew to 5.7 GB, in 11 s, where 1.4 GB are in use at a time, in 32 s."""
+    if not active:
+        yield
+        return
+    libc = ctypes.CDLL(None)
+    for key, value in USUAL.items():
+        libc.mallopt(key, value)
+    libc.malloc_trim(0)
+    try:
+        yield
+    finally:
+        libc.malloc_trim(0)
+        keep_pages()
 
 
 def machine_is_idle(samples=5):

@@ -20,18 +20,18 @@ WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    "GNN_PROCESS_SETTINGS": "off",
 }
 PATIENCE = 3.0  # seconds of work before other processes are started
 _work = None  # in a worker: the function it computes
 
 
-def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None, total=None):
+def parallel_map(function, items, description, unit=" graphs", chunk=16, workers=None, total=None, settings="off"):
     """Yields function(item) of each item, in order, with a progress bar (none if there is no description).
 
     The function must be picklable: of a module, or a functools.partial of one. Results wait for their turn in bounded number,
     so memory stays flat; with `total`, about their number, items are taken from an iterator when they are needed. Starting
-    workers takes seconds, so this process computes alone at first; a small task is done by then.
+    workers takes seconds, so this process computes alone at first; a small task is done by then. `settings` are those of
+    process.py in the workers, "on" for those that train.
     """
     items, begin, libraries = items if total else list(items), time.monotonic(), ThreadpoolController()
     total = total or len(items)
@@ -40,7 +40,7 @@ def parallel_map(function, items, description, unit=" graphs", chunk=16, workers
         items = iter(items)
         for i, item in enumerate(items):
             if workers > 1 and time.monotonic() - begin > PATIENCE and total - i > chunk:
-                for result in _in_processes(function, itertools.chain([item], items), chunk, workers):
+                for result in _in_processes(function, itertools.chain([item], items), chunk, workers, settings):
                     yield result
                     bar.update()
                 return
@@ -50,11 +50,11 @@ def parallel_map(function, items, description, unit=" graphs", chunk=16, workers
             bar.update()
 
 
-def _in_processes(function, items, chunk, workers):
+def _in_processes(function, items, chunk, workers, settings):
     chunks = iter(lambda: list(itertools.islice(items, chunk)), [])
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
-    begin = (function, all_cores())
-    with _environment(WORKER_ENVIRONMENT), ProcessPoolExecutor(workers, context, _begin, begin) as pool:
+    begin, environment = (function, all_cores()), {**WORKER_ENVIRONMENT, "GNN_PROCESS_SETTINGS": settings}
+    with _environment(environment), ProcessPoolExecutor(workers, context, _begin, begin) as pool:
         waiting = deque()
         try:
             for _ in range(3 * workers):

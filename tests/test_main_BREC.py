@@ -480,7 +480,7 @@ def test_what_is_too_large_for_a_share_waits_and_what_is_too_large_at_all_is_cou
             return {"OOM": "6 nodes"}
         return judge(i)
 
-    def in_this_process(function, items, label, unit, chunk, workers):
+    def in_this_process(function, items, label, **options):
         return map(function, items)
 
     monkeypatch.setattr(pairs, "answer_within", answer)

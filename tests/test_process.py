@@ -95,3 +95,28 @@ def test_stepping_aside_and_back_changes_no_bit():
 def test_the_system_counts_the_time_in_line():
     before = process.time_in_line()
     assert before is None or process.time_in_line() >= before
+
+
+GIVEN_BACK = """
+import process, torch, re
+def resident():
+    return int(re.search(r"VmRSS:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) // 1024
+def freed():
+    before = resident()
+    blocks = [torch.ones(10**7) for _ in range(8)]
+    del blocks
+    return resident() - before
+print(freed())
+with process.pages_given_back():
+    print(freed())
+print(freed())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator is set with glibc only")
+def test_pages_can_be_given_back_for_a_while():
+    """320 MB of freed tensors stay, are returned, and stay again."""
+    env = {name: value for name, value in os.environ.items() if name != "GNN_PROCESS_SETTINGS"}
+    done = subprocess.run([sys.executable, "-c", GIVEN_BACK], cwd=ROOT, env=env, capture_output=True, text=True)
+    kept, back, again = map(int, done.stdout.split())
+    assert kept > 250 and back < 100 and again > 250, done.stderr

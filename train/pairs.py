@@ -11,11 +11,13 @@ it; one that needs more than that is answered with OOM and the size of its graph
 import gc
 import time
 from collections import Counter
+from contextlib import nullcontext
 from functools import partial
 
 import torch
 
 from data.parallel import parallel_map
+from process import pages_given_back
 from runs.files import RunError, read_json
 from runs.ledger import Ledger
 from runs.result import made_with
@@ -87,7 +89,8 @@ def ask_all(judge, ledger, keys, workers, memory, run):
         missing = set(Ledger(ledger.path).missing(keys))
         left = [i for i, key in enumerate(keys) if key in missing]
         ask_one = partial(ask, judge, ledger, memory and memory // n, n == 1)
-        for _ in parallel_map(ask_one, left, name if left else None, unit=" pairs", chunk=1, workers=n):
+        shown = name if left else None
+        for _ in parallel_map(ask_one, left, shown, unit=" pairs", chunk=1, workers=n, settings="on"):
             pass
 
 
@@ -114,7 +117,7 @@ def ask(judge, ledger, memory, is_last, i):
 def answer_within(judge, memory, i):
     """The judge's answer; where memory is short that of its sparing way, the same one; or else OOM and the size of the pair."""
     for sparing in (False, True):
-        with at_most(memory):
+        with at_most(memory), pages_given_back() if sparing else nullcontext():
             try:
                 return judge(i, sparing)
             except (RuntimeError, MemoryError) as error:
