@@ -135,7 +135,7 @@ def counts_of(record, pairs):
 
 def all_pairs(line):
     """What the best seed told apart of all pairs, where the paper's script walked through fewer."""
-    found = [told(r) for r in line.done if told(r) is not None]
+    found = [told(r) for r in line.done if told(r) is not None and r["n_pairs"]["Total"] == N_PAIRS]
     if walked(line) == ALL or not found:
         return EMPTY
     return Cell(in_words(counted(max(found, key=len))))
