@@ -98,7 +98,7 @@ class Sharing:
     Two spinning threads that share their cores with other programs are 2 to 80 times slower: each waits for the other while that
     one has no core. `look`, called for every batch, sees every few seconds how long this thread stood in line for a core.
     Only waiting and placement change, never the number of threads, on which the rounding of products depends: the bits of a run
-    do not depend on what else the machine does. Nor would fewer threads be faster.
+    do not depend on what else the machine does.
     """
 
     SECONDS = 2.0  # between two looks

@@ -150,10 +150,10 @@ class PeptidesFunc(Peptides):
             rows = list(read_columns(file, path, ("smiles", "labels"), LONGEST))
         with reading(path):
             smiles, labels = zip(*rows, strict=True)
-            values = np.array([json.loads(text) for text in labels], dtype=np.float32)
+            values = np.array([json.loads(text) for text in labels], dtype=np.float64)
         if values.shape != (len(smiles), 10) or not np.isin(values, (0, 1)).all():
             raise DataError(f"{path}: labels of shape {values.shape}: expected ten times 0 or 1 per peptide: {REMEDY}")
-        return smiles, values
+        return smiles, values.astype(np.float32)
 
     def summary(self):
         share = self.store.column("graph.label").mean(0)
