@@ -43,7 +43,9 @@ FAIR_TABLE_5 = {
     "REDDIT-BINARY": (2000, 2, 429.63, 497.75),
     "REDDIT-MULTI-5K": (4999, 5, 508.52, 594.87),
 }
-FAIR_EDGES_READ = {"COLLAB": 2457.50}  # as the file of neighbour lists has them: 1,400 edges fewer than printed
+FAIR_EDGES_READ = {
+    "COLLAB": 2457.50
+}  # from the file of neighbour lists, each edge once: about 1,400 fewer than printed
 PAPER_SPLITS = "-paper-splits"
 CHEMICAL = ("NCI1", "DD", "ENZYMES", "PROTEINS_full")  # of the Fair Comparison; the others are social
 DECLARED = {  # what nets know of them before the data is there
