@@ -1,5 +1,6 @@
 # Sourced by every script of the folders beside it. A script ends with `run_table PAPER/TABLE "$@"`: the runs of the table file
-# configs/PAPER/TABLE.json, or of the rows that the arguments name, then the table, paper beside ours.
+# configs/PAPER/TABLE.json, or of the rows that the arguments name, then the table, paper beside ours. A script of a figure of the
+# Taxonomy ends with `run_figure FIGURE PAPER/TABLE[,PAPER/TABLE] "$@"`: then also its profiles and clusters, and its picture in OUT.
 #
 # JOBS=n       runs at once on the CPU (1); with GPUs one run per GPU
 # SEEDS=n      only the first n seeds of each row
@@ -25,7 +26,8 @@ make_absolute() {
 
 run_table() {
   make_absolute OUT GNN_DATA GNN_STORES
-  local table=$1 status=0 folder=${OUT:-$root/out} python
+  local table=$1 status=0
+  folder=${OUT:-$root/out}
   if [ "${GRID:-full}" != full ]; then table+=_$GRID; fi
   python=$(bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt)
   cd "$root"
@@ -36,5 +38,18 @@ run_table() {
   if [ "${QUICK:-0}" != 0 ]; then options+=(--quick) folder+=/quick; fi
   if [ ! -d "$folder" ]; then return "$status"; fi # it could not be made
   "$python" -m tables.table "${table##*/}" ${options[@]+"${options[@]}"} --out_dir "$folder"
+  return "$status"
+}
+
+run_figure() {
+  local figure=$1 table status=0
+  for table in ${2//,/ }; do
+    run_table "$table" "${@:3}" || status=$?
+    if [ "$status" -gt 1 ] || [ ! -d "$folder" ]; then return "$status"; fi
+  done
+  local options=(--out_dir "$folder" --save "$folder/$figure.png")
+  if [ -n "${DATASET:-}" ]; then options+=(--dataset "$DATASET"); elif [ "${QUICK:-0}" != 0 ]; then options+=(--quick); fi
+  echo
+  "$python" -m tables.taxonomy "$figure" "${options[@]}" || status=$?
   return "$status"
 }

@@ -86,7 +86,10 @@ def printed_numbers():
 
 
 def ours(figure, results, quick=False):
-    """The scores of our results: a cell has the mean over its runs, and is missing until all of them are there."""
+    """The scores of our results: a cell has the mean over its runs, and is missing until all of them are there.
+
+    Deviation: a dataset with a missing cell is left out of clusters and components; the program takes the cell for no change.
+    """
     lines = {line.name: line for line in lines_of(find_table(f"taxonomy_{figure}"), None, results, quick=quick)}
     return of_lines(lines, lambda line: len(line.done) >= (1 if quick else line.n_runs))
 
@@ -127,8 +130,8 @@ def cut(tree, n_clusters):
 def cut_as_in_paper(profiles, figure):
     """The number of the cluster of each dataset, (n,), from 1 on.
 
-    One graph (Figure 5): the tree is cut into three. Many graphs: into four, of which the two that join second last are one: the
-    text does not say so, but so its three clusters come about.
+    One graph (Figure 5): the tree is cut into three. Deviation: many graphs: into four, of which the two that join second last are
+    one; the text does not say so, but so its three clusters come about.
     """
     tree = ward(profiles)
     if tree is None:
@@ -190,9 +193,10 @@ class Components(NamedTuple):
 
 
 def principal_components(profiles, k=2):
-    """Of centred profiles. The sign of a component is that of its largest loading."""
+    """Of centred profiles, always k. The sign of a component is that of its largest loading."""
     mean = profiles.mean(axis=0)
     _, lengths, V = np.linalg.svd(profiles - mean, full_matrices=False)
+    V, lengths = (np.concatenate([part, np.zeros((k, *part.shape[1:]))]) for part in (V, lengths))  # of few columns
     V = V * np.sign(V[np.arange(len(V)), np.abs(V).argmax(axis=1)])[:, None]
     total = (lengths**2).sum()
     explained = 100 * lengths**2 / total if total > 0 else np.zeros(len(lengths))

@@ -127,8 +127,10 @@ def test_every_table_of_a_paper_has_a_script_that_names_it():
     for script in SCRIPTS:
         *_, source, call = script.read_text().splitlines()
         assert source == 'source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"'
-        assert call.startswith("run_table ") and call.endswith(' "$@"')
-        named[call.split()[1]] = script
+        assert call.startswith(("run_table ", "run_figure ")) and call.endswith(' "$@"')
+        *_, tables, _ = call.split()
+        if "," not in tables:  # a figure over the runs of several tables
+            named[tables] = script
     declared = [(paper, table) for paper in PAPERS for table in paper.tables]
     assert set(named) == {f"{paper.name}/{table.name}" for paper, table in declared if not table.variant}
     for paper, table in declared:
@@ -173,6 +175,26 @@ def test_a_script_installs_runs_its_rows_and_prints_its_table(reproduce):
     ]
     _, calls = reproduce("brec/table2")
     assert calls[1:] == ["P: -m launch.reproduce brec/brec_table2", "P: -m tables.table brec_table2 --out_dir P/out"]
+
+
+def test_a_figure_of_the_taxonomy_ends_with_its_clusters_and_its_picture(reproduce):
+    done, calls = reproduce("taxonomy/figure4", "MUTAG", QUICK="1")
+    assert done.returncode == 0, done.stderr
+    assert calls[1:] == [
+        "P: -m launch.reproduce taxonomy/taxonomy_figure4 MUTAG",
+        "P: -m tables.table taxonomy_figure4 --quick --out_dir P/out/quick",
+        "P: -m tables.taxonomy figure4 --out_dir P/out/quick --save P/out/quick/figure4.png --quick",
+    ]
+    _, calls = reproduce("taxonomy/figure5", "Actor", DATASET="MINE")
+    assert calls[-1] == "P: -m tables.taxonomy figure5 --out_dir P/out --save P/out/figure5.png --dataset MINE"
+    _, calls = reproduce("taxonomy/figure3")
+    assert [call.split()[2:4] for call in calls if "-m" in call] == [
+        ["launch.reproduce", "taxonomy/taxonomy_figure4"], ["tables.table", "taxonomy_figure4"],
+        ["launch.reproduce", "taxonomy/taxonomy_figure5"], ["tables.table", "taxonomy_figure5"],
+        ["tables.taxonomy", "figure3"],
+    ]  # fmt: skip
+    done, calls = reproduce("taxonomy/figure3", CODE="2")
+    assert done.returncode == 2 and len(calls) == 2
 
 
 def test_the_variables_of_a_script(reproduce, tmp_path):

@@ -3,4 +3,4 @@
 # Rows, perturbations and seeds are in configs/taxonomy/taxonomy_figure4.json; arguments choose rows, as MUTAG MUTAG+NoEdges. QUICK=1, JOBS=n,
 # ENGINE=ray ...: see ../common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
-run_table taxonomy/taxonomy_figure4 "$@"
+run_figure figure4 taxonomy/taxonomy_figure4 "$@"

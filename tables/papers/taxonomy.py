@@ -1,12 +1,15 @@
-"""Taxonomy of Benchmarks in Graph Representation Learning: Figures 4, 5 and B.1.
+"""Taxonomy of Benchmarks in Graph Representation Learning: Figures 3, 4, 5 and B.1.
 
 The figures print ratios to the score without perturbation, by colour and as whole per cents; the paper has no table of scores. Here
-are the scores behind them, the mean over ten folds or ten seeds of the AUROC of the epoch with the best validation.
+are the scores behind them, the mean over ten folds or ten seeds of the AUROC of the epoch with the best validation. Ratios and
+clusters, beside those of the published scores: `python -m tables.taxonomy`.
 """
+
+from functools import partial
 
 from runs.measures import AUROC
 from tables.columns import COSTS, ROW, Score
-from tables.declare import Paper, Table
+from tables.declare import Paper, Picture, Table
 
 COLUMNS = (ROW, Score("test", AUROC), Score("train", AUROC), *COSTS)
 
@@ -15,9 +18,25 @@ def nothing_printed():
     return {}
 
 
+def draw_figure(name, view, figure):
+    from tables import heat_maps, profiles  # matplotlib and scipy, only when they are needed
+
+    ours = profiles.of_lines({line.name: line for line in view.lines}, lambda line: len(line.done) >= line.n_runs)
+    heat_maps.draw_heat_maps(figure, name, {"ours": ours, "paper": profiles.published(name)})
+
+
+def draw_figure3(results, figure):
+    from tables import heat_maps, profiles
+
+    ours = {name: profiles.ours(name, results) for name in ("figure4", "figure5")}
+    paper = {name: profiles.published(name) for name in ours}
+    heat_maps.draw_components(figure, {"ours": ours, "paper": paper})
+
+
 def table(name, number, title):
+    picture = Picture("Profiles: per cent of the AUROC of the dataset as it is", partial(draw_figure, name), (20, 9))
     return Table(
-        f"taxonomy_{name}", f"Figure {number}", title, nothing_printed, COLUMNS, hide_empty=True, other_datasets=False
+        f"taxonomy_{name}", f"Figure {number}", title, nothing_printed, COLUMNS, hide_empty=True, picture=picture
     )
 
 
@@ -28,6 +47,14 @@ PAPER = Paper(
         table("figure4", "4", "many graphs, GCN"),
         table("figure5", "5", "one graph, GCN"),
         table("figureB1", "B.1", "many graphs, GIN"),
-        table("figure4_fiedler", "4, FiedlerFrag", "by the adjacency matrix and by the Laplacian"),
+        Table(
+            "taxonomy_figure4_fiedler",
+            "Figure 4, FiedlerFrag",
+            "by the adjacency matrix and by the Laplacian",
+            nothing_printed,
+            COLUMNS,
+            hide_empty=True,
+        ),
     ),
+    pictures=(Picture("Figure 3: principal components of the profiles", draw_figure3, (20, 9)),),
 )
