@@ -124,7 +124,8 @@ def lines_of(file, table=None, results=(), dataset=None, quick=False):
         for number, seed in enumerate(row.seeds, 1):
             name = f"{row.printed}-seed{number}" if apart else row.printed
             line = lines.setdefault(name, Line(name, None, folds=row.folds))
-            line.dataset, line.number = row.config.get("dataset"), number if apart else None
+            line.dataset, line.folds = row.config.get("dataset"), row.folds
+            line.number = number if apart else None
             line.asked.append((row, seed))
     found, other = by_id(results), {"dataset": dataset} if dataset else {}
     for line in lines.values():

@@ -11,7 +11,7 @@ from runs.collect import read_results
 from tables import heat_maps, profiles, taxonomy
 from tables.papers.taxonomy import PAPER
 from tables.table import table_view
-from tests.tables.records import result, save
+from tests.tables.records import cells_of, result, save
 
 
 def runs(row, value, changes=None, figure="figure4", folds=10):
@@ -168,6 +168,22 @@ def test_the_report_draws_the_figures(tmp_path):
     assert rows == ["MUTAG", "DD"] and len(figure.axes) == 4
     PAPER.pictures[0].draw(results, drawn := Figure())
     assert [axes.get_title() for axes in drawn.axes[:2]] == ["a, published scores", "b, published scores"]
+
+
+def test_the_table_has_the_published_scores(tmp_path):
+    save(tmp_path, *runs("MUTAG+NoEdges", 0.75))
+    cells = cells_of(table_view("taxonomy_figure4", read_results([tmp_path])[0]), "MUTAG+NoEdges")
+    assert (
+        cells["test, paper"] == "0.7623"
+        and cells["test, ours"].startswith("0.7500 ± 0.0000")
+        and cells["runs"] == "10 of 10"
+    )
+
+
+def test_a_row_asks_for_its_own_folds():
+    """MUTAG: one seed, ten folds; MNIST: ten seeds, one fold."""
+    lines = {line.name: line for line in table_view("taxonomy_figure4", []).lines}
+    assert lines["MUTAG"].n_runs == lines["MNIST+NoEdges"].n_runs == 10
 
 
 @pytest.mark.parametrize(
