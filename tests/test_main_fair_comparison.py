@@ -117,7 +117,8 @@ def test_killed_at_random_moments_it_goes_on_with_the_next_configuration(tmp_pat
     chance, kills = random.Random(seed), 0
     while True:
         process = start(words_for(tmp_path / "out"), tmp_path / "log")
-        process.join(chance.uniform(0.05, 0.3 + 0.05 * kills))  # longer and longer: it ends on a machine of any speed
+        # five times at once, then longer and longer: it is killed and it ends on a machine of any speed
+        process.join(chance.uniform(0.01, 0.06 + 0.05 * max(0, kills - 5)))
         if not process.is_alive():
             break
         os.kill(process.pid, signal.SIGKILL)

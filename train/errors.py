@@ -40,4 +40,5 @@ def one_of_several():
     with open(os.devnull, "w") as nowhere, redirect_stdout(sys.stdout if is_first() else nowhere):
         yield
     if dist.is_initialized():
+        dist.barrier()  # who leaves while another still talks to it takes that one down
         dist.destroy_process_group()
