@@ -264,6 +264,8 @@ def lines_by_model(tables):
     for made in tables:
         judge = judge_of(made)
         main = main_column(made)
+        if main is None:
+            continue
         for line in made.view.lines:
             word = judge.word(line)
             found.setdefault(model_of(line), []).append(
@@ -282,9 +284,10 @@ def lines_by_model(tables):
 
 
 def main_column(made):
-    """The column that a model's page shows: the test score, or the total of counts."""
+    """The column that a model's page shows: the test score, or the total of counts; None of a table that has no such thing."""
     beside = [column for column in made.view.declared if isinstance(column, Beside)]
-    return next((c for c in beside if (isinstance(c, Score) and c.split == "test") or c.header == "Total"), beside[0])
+    wanted = [c for c in beside if (isinstance(c, Score) and c.split == "test") or c.header == "Total"]
+    return next(iter(wanted or beside), None)
 
 
 def tables_by_dataset(tables):
