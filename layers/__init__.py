@@ -52,7 +52,9 @@ What they are written in:
     ops                 sums, means and maxima over the neighbours
     fused               the same in fewer steps, for a CPU; called beside the plain formula that it equals
     fused_attention     the same for attention inside graphs
-    kernels             its compiled loops
+    fused_pairs         the same for 3WLGNN
+    kernels, matmul     its compiled loops, its dense products
+    linear              nn.Linear by these products
     two_maps            W2 ReLU(norm(W1 x))
     subgraphs           many subgraphs of each graph on one copy of its edges
     dense, padding      graphs as n x n matrices in one tensor

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from layers import fused, fused_attention
+from layers.linear import Linear
 from layers.padding import Pieces
 
 
@@ -24,7 +25,7 @@ class GraphAttention(nn.Module):
         if dim % n_heads:
             raise ValueError(f"n_heads={n_heads}: {dim} numbers cannot be divided among so many heads")
         self.n_heads, self.dropout = n_heads, dropout
-        self.qkv, self.O = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.qkv, self.O = Linear(dim, 3 * dim), Linear(dim, dim)
         nn.init.xavier_uniform_(self.qkv.weight)
         nn.init.zeros_(self.qkv.bias)
         nn.init.zeros_(self.O.bias)

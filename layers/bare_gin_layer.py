@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import nn
 
+from layers.linear import Linear
+
 
 class BareGINLayer(nn.Module):
     r"""The sum over the closed neighbourhood, then two linear maps; appendix A.1 of the Taxonomy.
@@ -18,7 +20,7 @@ class BareGINLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim):
         super().__init__()
-        self.W_1, self.W_2 = nn.Linear(in_dim, out_dim), nn.Linear(out_dim, out_dim)
+        self.W_1, self.W_2 = Linear(in_dim, out_dim), Linear(out_dim, out_dim)
 
     def forward(self, around, x):
         return self.W_2(F.relu(self.W_1(around.sum(x))))

@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import nn
 
+from layers.linear import Linear
+
 
 class DeepSetsLayer(nn.Module):
     r"""Linear map that does not depend on the order of the subgraphs, then ELU.
@@ -18,8 +20,8 @@ class DeepSetsLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim):
         super().__init__()
-        self.W1 = nn.Linear(in_dim, out_dim)
-        self.W2 = nn.Linear(in_dim, out_dim)
+        self.W1 = Linear(in_dim, out_dim)
+        self.W2 = Linear(in_dim, out_dim)
 
     def forward(self, s, h):
         mean = self.W2(s.mean_graphs(h))

@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from layers.linear import Linear
+
 
 class DeltaLGNNLayer(nn.Module):
     r"""Local message passing on ordered pairs (v, w).
@@ -30,5 +32,5 @@ class DeltaLGNNLayer(nn.Module):
 
 
 def _mlp(in_dim, out_dim):
-    maps = nn.Linear(in_dim, out_dim), nn.Linear(out_dim, out_dim)
+    maps = Linear(in_dim, out_dim), Linear(out_dim, out_dim)
     return nn.Sequential(*(module for W in maps for module in (W, nn.BatchNorm1d(out_dim), nn.ReLU())))

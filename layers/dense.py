@@ -8,6 +8,8 @@ ever transposed. Graphs with fewer than n nodes are padded (layers/padding.py); 
 import torch
 from torch import nn
 
+from layers import fused, fused_pairs
+
 EPS = 1e-6
 
 
@@ -23,8 +25,7 @@ class ChannelMap(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_dim)) if bias else None
 
     def forward(self, h):
-        pairs = h.flatten(1)
-        out = self.weight @ pairs if self.bias is None else torch.addmm(self.bias[:, None], self.weight, pairs)
+        out = fused.matmul(self.weight, h.flatten(1), None if self.bias is None else self.bias[:, None])
         return out.view(-1, *h.shape[1:])
 
 
@@ -79,16 +80,18 @@ class PairBatchNorm(nn.Module):
 
 def matrix_product(a, b):
     """Σ_p a_ip b_pj for each channel and graph, eq. (42): (d, B, n, n) x 2 -> (d, B, n, n). The padding of `a` must be zero."""
-    return torch.bmm(a.flatten(0, 1), b.flatten(0, 1)).view_as(a)
+    return fused.matmul(a.flatten(0, 1), b.flatten(0, 1)).view_as(a)
 
 
 def add_matrix_product(h, a, b):
-    """h + Σ_p a_ip b_pj, in the place of h."""
-    return h.flatten(0, 1).baddbmm_(a.flatten(0, 1), b.flatten(0, 1)).view_as(h)
+    """h + Σ_p a_ip b_pj."""
+    return fused.matmul(a.flatten(0, 1), b.flatten(0, 1), h.flatten(0, 1)).view_as(h)
 
 
 def max_diagonal_and_rest(h, padding):
     """Concat(max_i h_ii, max_{i≠j} h_ij), eq. (47): (d, B, n, n) -> (B, 2d). The maximum over nothing is 0."""
+    if fused.compiled(h):  # the same, in one step
+        return fused_pairs.max_diagonal_and_rest(h, padding.sizes)
     none = torch.finfo(h.dtype).min
     eye = torch.eye(padding.n, dtype=torch.bool, device=h.device)
     pairs = padding.real[:, :, None] & padding.real[:, None, :] & ~eye

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from layers import ops
+from layers.linear import Linear
 
 
 class DGCNNLayer(nn.Module):
@@ -19,7 +20,7 @@ class DGCNNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim):
         super().__init__()
-        self.W = nn.Linear(in_dim, out_dim)
+        self.W = Linear(in_dim, out_dim)
 
     def forward(self, g, h):
         Wh = self.W(h)

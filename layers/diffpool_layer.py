@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from layers.linear import Linear
+
 EPS = 1e-15
 
 
@@ -59,7 +61,7 @@ class SAGEBlock(nn.Module):
         self.padded = padded
         self.layers = nn.ModuleList(DenseSAGELayer(a, b) for a, b in pairwise(widths))
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_dim) for _ in range(2))
-        self.linear = nn.Linear(2 * hidden_dim + out_dim, out_dim) if linear else None
+        self.linear = Linear(2 * hidden_dim + out_dim, out_dim) if linear else None
 
     def normalised(self, norm, x, real):
         if real is None or self.padded:

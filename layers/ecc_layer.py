@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import ops
+from layers.linear import Linear
 
 HIDDEN = 16
 MOST_PADDING = 4  # places per edge, up to which neighbours are padded to the largest degree
@@ -30,8 +31,8 @@ class ECCLayer(nn.Module):
     def __init__(self, in_dim, out_dim):
         super().__init__()
         bound = in_dim**-0.5
-        self.a = nn.Linear(1, HIDDEN)
-        self.theta = nn.Linear(HIDDEN, in_dim * out_dim)
+        self.a = Linear(1, HIDDEN)
+        self.theta = Linear(HIDDEN, in_dim * out_dim)
         self.R = nn.Parameter(torch.empty(in_dim, out_dim).uniform_(-bound, bound))
         self.b = nn.Parameter(torch.empty(out_dim).uniform_(-bound, bound))
 

@@ -91,6 +91,61 @@ def blocks(n_rows, width):
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# Dense products
+
+MANY = 2**21  # multiplications from which one of our own products is worth its call
+
+
+@functools.cache
+def matrices():
+    """layers/matmul.py, or None where the products of the library are as fast."""
+    from layers import matmul
+
+    return matmul if matmul.is_faster() else None
+
+
+def own_product(a, b):
+    """Whether layers/matmul.py works on these and is faster here than the library."""
+    return a.numel() * b.shape[-1] >= MANY and compiled(a, b) and matrices() is not None
+
+
+def product(a, b, start=None, relu=False, out=None):
+    """a b, with `start` a b + start, with `relu` its ReLU: (M, K), (K, N) -> (M, N), or a batch of them: (B, M, K), (B, K, N).
+
+    `out` is where it is written, which may be `start`; both have no gradient then.
+    """
+    if own_product(a, b):
+        return matrices().matmul(a, b, start, relu, out)
+    add = torch.addmm if a.dim() == 2 else torch.baddbmm
+    out = torch.matmul(a, b, out=out) if start is None else add(start, a, b, out=out)
+    return out.relu_() if relu else out
+
+
+def matmul(a, b, start=None):
+    """`product` with gradients."""
+    return Product.apply(a, b, start) if own_product(a, b) else product(a, b, start)
+
+
+class Product(Function):
+    @staticmethod
+    def forward(ctx, a, b, start):
+        ctx.save_for_backward(a, b)
+        ctx.shape = None if start is None else start.shape
+        return product(a, b, start)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d):
+        a, b = ctx.saved_tensors
+        d_a, d_b, d_start = ctx.needs_input_grad
+        return (
+            product(d, b.mT) if d_a else None,
+            product(a.mT, d) if d_b else None,
+            d.sum_to_size(ctx.shape) if d_start else None,
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # The first layer: representations that are rows of a small table
 
 
@@ -110,10 +165,12 @@ def is_lookup(h):
 
 def linear(h, weight, bias=None):
     """F.linear; of rows of a table the products of the table alone, which is smaller."""
-    if not is_lookup(h):
+    if is_lookup(h):
+        table, index = h.rows_of
+        return TakeRows.apply(F.linear(table, weight, bias), index)
+    if h.dim() < 2 or not own_product(h, weight.t()):
         return F.linear(h, weight, bias)
-    table, index = h.rows_of
-    return TakeRows.apply(F.linear(table, weight, bias), index)
+    return matmul(h.flatten(0, -2), weight.t(), bias).unflatten(0, h.shape[:-1])
 
 
 class TakeRows(Function):
@@ -315,7 +372,7 @@ class Gated(Function):
         gate, total, mean, out = torch.empty_like(e_hat), P.new_empty(n, d), P.new_empty(n, d), P.new_empty(n, d)
         for nodes, edges in blocks_of_nodes(indptr, d):
             if e is not None:
-                torch.mm(e[edges], C.t(), out=e_hat[edges])
+                product(e[edges], C.t(), out=e_hat[edges])
             sizes = (nodes.start, nodes.stop, d, int(e is not None), EPS)
             loops().gated_mean(*sizes, indptr, src, P, e_hat, gate, total, mean, out)
         ctx.g = g
@@ -340,8 +397,8 @@ class Gated(Function):
             added = grad if d_e_hat is None else d_e_hat
             loops().gated_mean_back(*sizes, indptr, src, P, gate, mean, d_sum, added, grad, d_P)
             if e is not None:
-                torch.mm(grad[edges], C, out=d_e[edges])
-                d_C.addmm_(grad[edges].t(), e[edges])
+                product(grad[edges], C, out=d_e[edges])
+                product(grad[edges].t(), e[edges], d_C, out=d_C)
         loops().gated_mean_back_sources(n, d, *out_edges(ctx.g), gate, grad, d_sum, d_out, d_P)
         return None, d_P, d_e, d_C
 

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import fused, ops
+from layers.linear import Linear
 from layers.update import EdgeUpdate, Update
 
 GAIN = nn.init.calculate_gain("relu")
@@ -34,7 +35,7 @@ class GATLayer(nn.Module):
     def __init__(self, in_dim, out_dim, n_heads, **options):
         super().__init__()
         self.K, self.d = n_heads, width_of_a_head(out_dim, n_heads)
-        self.U = nn.Linear(in_dim, out_dim, bias=False)
+        self.U = Linear(in_dim, out_dim, bias=False)
         self.V = nn.Parameter(torch.empty(2, self.K, self.d))
         self.update_h = Update(in_dim, out_dim, activation=F.elu, **options)
         self.draw_weights()
@@ -76,8 +77,8 @@ class EdgeReprGATLayer(nn.Module):
     def __init__(self, in_dim, out_dim, n_heads, **options):
         super().__init__()
         self.K, self.d = n_heads, width_of_a_head(out_dim, n_heads)
-        self.U = nn.Linear(in_dim, out_dim, bias=False)
-        self.A = nn.Linear(in_dim, out_dim, bias=False)
+        self.U = Linear(in_dim, out_dim, bias=False)
+        self.A = Linear(in_dim, out_dim, bias=False)
         bound = (3 * self.d) ** -0.5
         self.V = nn.Parameter(torch.empty(3, self.K, self.d).uniform_(-bound, bound))
         self.B = nn.Parameter(torch.empty(3, self.K, self.d, self.d).uniform_(-bound, bound))
@@ -130,7 +131,7 @@ class IsotropicGATLayer(nn.Module):
     def __init__(self, in_dim, out_dim, n_heads, **options):
         super().__init__()
         width_of_a_head(out_dim, n_heads)
-        self.U = nn.Linear(in_dim, out_dim, bias=False)
+        self.U = Linear(in_dim, out_dim, bias=False)
         self.update_h = Update(in_dim, out_dim, activation=F.elu, **options)
 
     def forward(self, g, h):

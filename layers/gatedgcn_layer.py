@@ -5,6 +5,7 @@ from torch import nn
 
 from layers import fused, ops
 from layers.fused import EPS
+from layers.linear import Linear
 from layers.update import EdgeUpdate, Update
 
 
@@ -27,7 +28,7 @@ class GatedGCNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim, **options):
         super().__init__()
-        self.U, self.V, self.A, self.B, self.C = (nn.Linear(in_dim, out_dim) for _ in "UVABC")
+        self.U, self.V, self.A, self.B, self.C = (Linear(in_dim, out_dim) for _ in "UVABC")
         self.update_h = Update(in_dim, out_dim, **options)
         self.update_e = EdgeUpdate(in_dim, out_dim, **options)
 
@@ -55,7 +56,7 @@ class EdgeFeatGatedGCNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim, **options):
         super().__init__()
-        self.U, self.V, self.A, self.B = (nn.Linear(in_dim, out_dim) for _ in "UVAB")
+        self.U, self.V, self.A, self.B = (Linear(in_dim, out_dim) for _ in "UVAB")
         self.update_h = Update(in_dim, out_dim, **options)
 
     def forward(self, g, h):
@@ -80,7 +81,7 @@ class IsotropicGatedGCNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim, **options):
         super().__init__()
-        self.U, self.V = nn.Linear(in_dim, out_dim), nn.Linear(in_dim, out_dim)
+        self.U, self.V = Linear(in_dim, out_dim), Linear(in_dim, out_dim)
         self.update_h = Update(in_dim, out_dim, **options)
 
     def forward(self, g, h):

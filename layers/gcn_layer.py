@@ -3,6 +3,7 @@
 from torch import nn
 
 from layers import fused, ops
+from layers.linear import Linear
 from layers.update import Update
 
 
@@ -20,7 +21,7 @@ class GCNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim, **options):
         super().__init__()
-        self.U = nn.Linear(in_dim, out_dim)
+        self.U = Linear(in_dim, out_dim)
         self.update_h = Update(in_dim, out_dim, **options)
 
     def forward(self, g, h):

@@ -28,7 +28,7 @@ class GCNIILayer(nn.Module):
         self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(dim, dim)))
 
     def forward(self, g, h, h0):
-        h_hat = (1 - self.alpha) * ops.sym_norm_sum(g, h) + self.alpha * h0
+        h_hat = ops.sym_norm_sum(g, h).mul_(1 - self.alpha).add_(h0, alpha=self.alpha)
         if self.beta == 1:
-            return F.relu(h_hat @ self.W)
-        return F.relu(torch.addmm(h_hat, h_hat, self.W, beta=1 - self.beta, alpha=self.beta))
+            return F.relu_(h_hat @ self.W)
+        return F.relu_(torch.addmm(h_hat, h_hat, self.W, beta=1 - self.beta, alpha=self.beta))

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import fused, ops
+from layers.linear import Linear
 from layers.update import Update
 
 
@@ -35,9 +36,9 @@ class GINLayer(nn.Module):
         if aggregator not in AGGREGATORS:
             raise ValueError(f"aggregator={aggregator!r}: expected one of {', '.join(AGGREGATORS)}")
         self.aggregator = aggregator
-        self.V = nn.ModuleList(nn.Linear(out_dim if i else in_dim, out_dim) for i in range(n_mlp - 1))
+        self.V = nn.ModuleList(Linear(out_dim if i else in_dim, out_dim) for i in range(n_mlp - 1))
         self.norm_V = nn.ModuleList(nn.BatchNorm1d(out_dim) for _ in self.V)
-        self.U = nn.Linear(out_dim if self.V else in_dim, out_dim)
+        self.U = Linear(out_dim if self.V else in_dim, out_dim)
         if learn_eps:
             self.eps = nn.Parameter(torch.zeros(1))
         else:

@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import fused, ops
+from layers.linear import Linear
 
 
 class GINELayer(nn.Module):
@@ -20,7 +21,7 @@ class GINELayer(nn.Module):
 
     def __init__(self, dim, activation=F.relu, outer=True, dropout=0.0, residual=True):
         super().__init__()
-        self.W1, self.W2 = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.W1, self.W2 = Linear(dim, dim), Linear(dim, dim)
         self.activation, self.outer, self.residual = activation, outer, residual
         self.dropout = nn.Dropout(dropout)
 

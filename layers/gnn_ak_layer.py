@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from layers.linear import Linear
 from layers.two_maps import two_maps
 
 
@@ -51,8 +52,8 @@ class GNNAKLayer(nn.Module):
         self.t = nn.Embedding(radius + 1, hop_dim)
         self.e = nn.Parameter(torch.randn(inner_dim))
         self.inner = nn.ModuleList(InnerGINELayer(inner_dim) for _ in range(n_inner))
-        self.W = nn.Linear(inner_dim, dim)
-        self.G = nn.ModuleDict({name: nn.Linear(hop_dim, dim) for name in "cSC"})
+        self.W = Linear(inner_dim, dim)
+        self.G = nn.ModuleDict({name: Linear(hop_dim, dim) for name in "cSC"})
         self.part = nn.ModuleDict({name: _normed(dim, dim) for name in "SC"})
         self.out = _normed(3 * dim, dim)
 
@@ -69,4 +70,4 @@ class GNNAKLayer(nn.Module):
 
 
 def _normed(in_dim, out_dim):
-    return nn.Sequential(nn.Linear(in_dim, out_dim, bias=False), nn.BatchNorm1d(out_dim), nn.ReLU())
+    return nn.Sequential(Linear(in_dim, out_dim, bias=False), nn.BatchNorm1d(out_dim), nn.ReLU())

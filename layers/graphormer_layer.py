@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from layers.linear import Linear
+
 
 class GraphormerLayer(nn.Module):
     r"""Transformer layer with normalisation before each part, and one bias b_ij for each head.
@@ -21,8 +23,8 @@ class GraphormerLayer(nn.Module):
         super().__init__()
         self.n_heads = n_heads
         self.norm1, self.norm2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.q, self.k, self.v, self.o = (nn.Linear(dim, dim) for _ in range(4))
-        self.mlp = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, dim))
+        self.q, self.k, self.v, self.o = (Linear(dim, dim) for _ in range(4))
+        self.mlp = nn.Sequential(Linear(dim, dim), nn.GELU(), Linear(dim, dim))
         self.dropout = nn.Dropout(attention_dropout)
 
     def forward(self, x, bias):

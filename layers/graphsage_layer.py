@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from layers import fused, ops
+from layers.linear import Linear
 from layers.update import EdgeUpdate, Update
 
 AGGREGATORS = ("mean", "maxpool", "lstm")
@@ -42,10 +43,10 @@ class GraphSageLayer(nn.Module):
             raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
         self.aggregator, self.form = aggregator, form
         if aggregator == "maxpool":
-            self.V = nn.Linear(in_dim, in_dim)
+            self.V = Linear(in_dim, in_dim)
         elif aggregator == "lstm":
             self.lstm = nn.LSTM(in_dim, in_dim)
-        self.U = nn.Linear(2 * in_dim, out_dim)
+        self.U = Linear(2 * in_dim, out_dim)
         activation = nn.Identity() if form == "program" else F.relu  # the program's ReLU stands before BN
         self.update_h = Update(in_dim, out_dim, activation=activation, **options)
 
@@ -67,7 +68,7 @@ class GraphSageLayer(nn.Module):
         """What the form has inside BN: (N, out_dim)."""
         if fused.is_lookup(h):  # the same: rows of a small table, in the first layer, are mapped as such
             U_h, U_c = self.U.weight.split(h.shape[1], dim=1)
-            h_hat = F.linear(c, U_c, self.U.bias) + fused.linear(h, U_h)
+            h_hat = fused.linear(c, U_c, self.U.bias) + fused.linear(h, U_h)
         else:
             h_hat = self.U(torch.cat([h, c], dim=1))
         if self.form == "program":
@@ -92,7 +93,7 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
 
     def __init__(self, in_dim, out_dim, **options):
         super().__init__(in_dim, out_dim, "maxpool", **options)
-        self.A = nn.Linear(in_dim, in_dim)
+        self.A = Linear(in_dim, in_dim)
 
     def forward(self, g, h):
         c = self.gated_max(g, h, self.sum_of_ends(g, h))
@@ -100,7 +101,7 @@ class GraphSageEdgeFeatLayer(GraphSageLayer):
 
     def sum_of_ends(self, g, h):
         """A (h_i + h_j) + a of each edge, as the sum of what A makes of each node and half of a: N products, not E."""
-        Ah = F.linear(h, self.A.weight, self.A.bias / 2)
+        Ah = fused.linear(h, self.A.weight, self.A.bias / 2)
         return ops.u_add_v(g, Ah, Ah)
 
     def gated_max(self, g, h, e):
@@ -125,7 +126,7 @@ class GraphSageEdgeReprLayer(GraphSageEdgeFeatLayer):
 
     def __init__(self, in_dim, out_dim, form="program", **options):
         super().__init__(in_dim, out_dim, form=form, **options)
-        self.B = nn.Linear(in_dim, in_dim)
+        self.B = Linear(in_dim, in_dim)
         self.update_e = EdgeUpdate(in_dim, in_dim, activation=self.update_h.activation, **options)
 
     def forward(self, g, h, e, edges=True):

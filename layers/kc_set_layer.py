@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import ops
+from layers.linear import Linear
 from layers.two_maps import LastBatchNorm, two_maps
 
 
@@ -40,7 +41,7 @@ class ConstantGINELayer(nn.Module):
     def __init__(self, dim):
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(1))
-        self.W_e = nn.Linear(dim, dim)
+        self.W_e = Linear(dim, dim)
         self.mlp = two_maps(dim, dim, dim, LastBatchNorm, bias=False)
         self.norm = LastBatchNorm(dim)
 
@@ -81,5 +82,5 @@ class KCSetLayer(nn.Module):
 
 def normed(*widths, bias=False):
     """ReLU(BN(W x)) from each width to the next."""
-    steps = [(nn.Linear(a, b, bias), LastBatchNorm(b), nn.ReLU()) for a, b in pairwise(widths)]
+    steps = [(Linear(a, b, bias), LastBatchNorm(b), nn.ReLU()) for a, b in pairwise(widths)]
     return nn.Sequential(*(module for step in steps for module in step))

@@ -866,3 +866,66 @@ def take_rows_back(arguments):
         t = index[i]
         for c in range(begin, end):
             d_table[t, c] += d_out[i, c]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Maxima over the pairs of nodes of a graph (3WLGNN)
+
+
+@function
+def larger(x, y):
+    """The maximum; NaN where one is."""
+    return x if x >= y or x != x else y
+
+
+@Kernel
+def pair_maxima(arguments):
+    """The largest h_ii and the largest h_ij, i ≠ j, of each matrix of h: B graphs after another for each channel."""
+    arg = carray(arguments, (6,))
+    n_matrices, B, n = arg[0], arg[1], arg[2]
+    sizes, h, out = ints(arg[3], B), floats(arg[4], n_matrices * n, n), floats(arg[5], n_matrices, 2)
+    best = np.empty(n, np.float32)
+    first, last = share(n_matrices)
+    for m in range(first, last):
+        size = sizes[m % B]
+        diagonal, rest = np.float32(-np.inf), np.float32(-np.inf)
+        best[:size] = -np.inf
+        for i in range(size):
+            row = h[m * n + i]
+            diagonal = larger(diagonal, row[i])
+            for j in range(i):
+                best[j] = larger(best[j], row[j])
+            for j in range(i + 1, size):
+                best[j] = larger(best[j], row[j])
+        for j in range(size):
+            rest = larger(rest, best[j])
+        out[m, 0] = diagonal if size > 0 else 0.0
+        out[m, 1] = rest if size > 1 else 0.0
+
+
+@Kernel
+def pair_maxima_back(arguments):
+    """The gradient of a maximum, in equal shares for all pairs that have it, and 0 elsewhere."""
+    arg = carray(arguments, (8,))
+    n_matrices, B, n = arg[0], arg[1], arg[2]
+    sizes, h = ints(arg[3], B), floats(arg[4], n_matrices * n, n)
+    out, d_out, d_h = floats(arg[5], n_matrices, 2), floats(arg[6], n_matrices, 2), floats(arg[7], n_matrices * n, n)
+    first, last = share(n_matrices)
+    for m in range(first, last):
+        size = sizes[m % B]
+        diagonal, rest = out[m]
+        n_diagonal, n_rest = np.int32(0), np.int32(0)
+        for i in range(size):
+            row = h[m * n + i]
+            for j in range(size):
+                n_rest += row[j] == rest
+            n_rest -= row[i] == rest
+            n_diagonal += row[i] == diagonal
+        of_diagonal, of_rest = d_out[m, 0] / max(n_diagonal, 1), d_out[m, 1] / max(n_rest, 1)
+        d_h[m * n + size : (m + 1) * n] = 0.0
+        for i in range(size):
+            row, d_row = h[m * n + i], d_h[m * n + i]
+            for j in range(size):
+                d_row[j] = of_rest if row[j] == rest else 0.0
+            d_row[i] = of_diagonal if row[i] == diagonal else 0.0
+            d_row[size:] = 0.0

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import ops
+from layers.linear import Linear
 
 
 class KPLayer(nn.Module):
@@ -29,7 +30,7 @@ class KPLayer(nn.Module):
         self.P1, self.P2 = (nn.Parameter(_uniform((K, c, c), (6 / (c * c)) ** 0.5)) for _ in range(2))
         self.b1, self.b2 = (nn.Parameter(_uniform((K, c), 1 / c)) for _ in range(2))
         self.a = nn.Parameter(torch.zeros(c))
-        self.W = nn.Linear(c, dim)
+        self.W = Linear(c, dim)
         self.norm = norm(dim)
 
     def forward(self, hops, x, p):

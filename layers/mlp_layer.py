@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import nn
 
+from layers.linear import Linear
+
 
 class MLPLayer(nn.Module):
     r"""One fully connected layer per node, the baseline of section 4.
@@ -17,7 +19,7 @@ class MLPLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim, dropout=0.0):
         super().__init__()
-        self.W = nn.Linear(in_dim, out_dim)
+        self.W = Linear(in_dim, out_dim)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, g, h):

@@ -5,6 +5,8 @@ from itertools import pairwise
 import torch.nn.functional as F
 from torch import nn
 
+from layers.linear import Linear
+
 
 class MLPReadout(nn.Module):
     r"""Three linear layers that halve the width twice: d -> d/2 -> d/4 -> out, with ReLU between.
@@ -23,8 +25,8 @@ class MLPReadout(nn.Module):
         super().__init__()
         self.activation, self.l2_norm, self.dropout = activation, l2_norm, nn.Dropout(dropout)
         widths = [in_dim, *(int(share * in_dim) for share in shares)]
-        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
-        self.out = nn.Linear(widths[-1], out_dim)
+        self.hidden = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
+        self.out = Linear(widths[-1], out_dim)
 
     def forward(self, h):
         for layer in self.hidden:

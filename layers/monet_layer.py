@@ -1,10 +1,10 @@
 """MoNet, B.1.2: neighbours weighted by Gaussian kernels of the degrees at the two ends of an edge."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from layers import fused, ops
+from layers.linear import Linear
 from layers.update import Update
 
 FORMS = ("program", "text")
@@ -35,10 +35,10 @@ class MoNetLayer(nn.Module):
         if form not in FORMS:
             raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
         self.form = form
-        self.A = nn.Linear(2, pseudo_dim)
+        self.A = Linear(2, pseudo_dim)
         self.mu = nn.Parameter(0.1 * torch.randn(n_kernels, pseudo_dim))
         self.s = nn.Parameter(torch.ones(n_kernels, pseudo_dim))
-        self.U = nn.Linear(n_kernels * in_dim, out_dim)
+        self.U = Linear(n_kernels * in_dim, out_dim)
         nn.init.normal_(self.U.weight, std=2 / (n_kernels * out_dim + in_dim) ** 0.5)
         nn.init.zeros_(self.U.bias)
         self.update_h = Update(in_dim, out_dim, **options)
@@ -50,7 +50,7 @@ class MoNetLayer(nn.Module):
         sums = fused.kernel_sums(g, h, e) if fused.suits(h) else ops.u_mul_e_sum(g, h[:, None], e[..., None])
         if self.form == "text":
             return self.dropout(self.update_h(g, h, self.U(sums.flatten(1))))
-        h_hat = F.linear(sums.flatten(1), self.U.weight)  # all U^k as one product
+        h_hat = fused.linear(sums.flatten(1), self.U.weight)  # all U^k as one product
         return self.dropout(self.update_h(g, h, h_hat) + self.U.bias)
 
     def kernels(self, g, dtype):

@@ -3,6 +3,7 @@
 from torch import nn
 
 from layers import ops
+from layers.linear import Linear
 
 
 class OpenGCNLayer(nn.Module):
@@ -17,7 +18,7 @@ class OpenGCNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim):
         super().__init__()
-        self.W = nn.Linear(in_dim, out_dim)
+        self.W = Linear(in_dim, out_dim)
 
     def forward(self, g, x):
         scale = (g.in_degrees() + 1).to(x.dtype).rsqrt()[:, None]

@@ -74,8 +74,10 @@ def sym_norm_sum(g, u):
         loops = torch.bincount(own, minlength=g.num_nodes())
     scale = (g.in_degrees() - loops + 1).to(u.dtype).rsqrt()[:, None]
     u = scale * u
-    total = copy_u_sum(g, u) + (u * (1 - loops)[:, None] if own.numel() else u)
-    return scale * total
+    total = copy_u_sum(g, u)
+    total += u * (1 - loops)[:, None] if own.numel() else u
+    total *= scale  # in place: no gradient needs the numbers before
+    return total
 
 
 def zero_without_neighbours(g, h):

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from layers import fused, fused_attention, ops
+from layers.linear import Linear
 from layers.padding import Pieces
 from layers.transformer_layer import FeedForward
 
@@ -33,8 +34,8 @@ class SANLayer(nn.Module):
         if dim % n_heads:
             raise ValueError(f"n_heads={n_heads}: {dim} numbers cannot be divided among so many heads")
         self.n_heads, self.gamma = n_heads, gamma
-        self.Q, self.K, self.E, self.Q2, self.K2, self.E2, self.V = (nn.Linear(dim, dim, bias=False) for _ in range(7))
-        self.O = nn.Linear(dim, dim)
+        self.Q, self.K, self.E, self.Q2, self.K2, self.E2, self.V = (Linear(dim, dim, bias=False) for _ in range(7))
+        self.O = Linear(dim, dim)
         self.norm1 = nn.BatchNorm1d(dim)
         self.feed_forward = FeedForward(dim, dropout=dropout)
         self.norm2 = nn.BatchNorm1d(dim)

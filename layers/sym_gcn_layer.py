@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers import ops
+from layers.linear import Linear
 from layers.update import Update
 
 
@@ -24,7 +25,7 @@ class SymGCNLayer(nn.Module):
 
     def __init__(self, in_dim, out_dim, bias=False, l2_norm=True, residual=False, **options):
         super().__init__()
-        self.W = nn.Linear(in_dim, out_dim, bias=False)
+        self.W = Linear(in_dim, out_dim, bias=False)
         nn.init.xavier_uniform_(self.W.weight)
         self.b = nn.Parameter(self.W.weight.new_zeros(out_dim)) if bias else None
         self.l2_norm = l2_norm

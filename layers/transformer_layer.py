@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from layers.attention import GraphAttention
+from layers.linear import Linear
 
 
 class FeedForward(nn.Module):
@@ -14,7 +15,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, dim, activation=F.relu, dropout=0.0):
         super().__init__()
-        self.W1, self.W2 = nn.Linear(dim, 2 * dim), nn.Linear(2 * dim, dim)
+        self.W1, self.W2 = Linear(dim, 2 * dim), Linear(2 * dim, dim)
         self.activation, self.dropout = activation, nn.Dropout(dropout)
 
     def forward(self, h):

@@ -2,6 +2,8 @@
 
 from torch import nn
 
+from layers.linear import Linear
+
 
 class LastBatchNorm(nn.BatchNorm1d):
     """Batch normalisation without scale and shift, which in evaluation takes mean and variance of the last training batch.
@@ -19,4 +21,4 @@ def two_maps(in_dim, hidden_dim, out_dim, norm=None, bias=True):
     >>> x = two_maps(3, 16, 8, nn.BatchNorm1d)(torch.randn(5, 3))
     """
     middle = [] if norm is None else [norm(hidden_dim)]
-    return nn.Sequential(nn.Linear(in_dim, hidden_dim, bias), *middle, nn.ReLU(), nn.Linear(hidden_dim, out_dim, bias))
+    return nn.Sequential(Linear(in_dim, hidden_dim, bias), *middle, nn.ReLU(), Linear(hidden_dim, out_dim, bias))

@@ -11,7 +11,14 @@ import torch
 import layers
 
 FILES = sorted(path.stem for path in Path(layers.__file__).parent.glob("*.py") if path.stem != "__init__")
-NO_EXAMPLE = {"fused", "fused_attention", "kernels", "ops"}  # functions, with tests of their own
+NO_EXAMPLE = {
+    "fused",
+    "fused_attention",
+    "fused_pairs",
+    "kernels",
+    "matmul",
+    "ops",
+}  # functions, with tests of their own
 
 
 def modules_of(file):

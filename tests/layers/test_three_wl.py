@@ -1,10 +1,14 @@
 """The 3-WL layer against loops over (40)-(42), with and without the program's ReLU; equivariance, padding, pooling, gradients."""
 
+import copy
+from unittest import mock
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layers import fused, matmul
 from layers.dense import dropout, max_diagonal_and_rest
 from layers.padding import Padding
 from layers.three_wl_layer import ThreeWLLayer
@@ -146,3 +150,49 @@ def test_the_noise_of_dropout_belongs_to_the_graph():
 def both_of(graphs):
     h, padding = padded(graphs)
     return h, 0.25, padding
+
+
+compiled_loops = pytest.mark.skipif(fused.loops() is None, reason="the compiled loops need torch's OpenMP on Linux")
+
+
+@compiled_loops
+@pytest.mark.parametrize("sizes", [[4], [1, 1], [5, 1, 3, 0], [23, 40]], ids=str)
+def test_the_maxima_in_one_step(sizes):
+    """float32 is computed by compiled loops, float64 by the plain formula: the same numbers, gradients in equal shares."""
+    n, generator = max(sizes), torch.Generator().manual_seed(0)
+    padding = Padding(torch.tensor(sizes), torch.float32)
+    h = torch.randint(-3, 4, (OUT, len(sizes), n, n), generator=generator).float()  # with many equal ones
+    h = padding.zero_(h).requires_grad_()
+    exact = h.detach().double().requires_grad_()
+    d = torch.randn(len(sizes), 2 * OUT, generator=generator)
+    for x in (h, exact):
+        pooled = max_diagonal_and_rest(x, padding)
+        (pooled * d).sum().backward()
+    assert torch.equal(max_diagonal_and_rest(h, padding), pooled.float())
+    torch.testing.assert_close(h.grad, exact.grad.float())
+
+
+@compiled_loops
+def test_a_maximum_with_nan_is_nan():
+    h = torch.randn(OUT, 1, 20, 20)
+    h[0, 0, 3, 3], h[1, 0, 3, 17] = torch.nan, torch.nan
+    pooled = max_diagonal_and_rest(h, Padding(torch.tensor([20]), torch.float32))[0]
+    assert pooled.isnan().nonzero().flatten().tolist() == [0, OUT + 1]
+
+
+@compiled_loops
+@pytest.mark.parametrize("sizes", [[30, 30], [30, 7, 19]], ids=str)
+def test_float32_is_close_to_float64(layer, sizes):
+    """Also with the products of layers/matmul.py, wherever the test runs."""
+    graphs = random_graphs(sizes)
+    h, padding = padded(graphs)
+    d = torch.randn_like(layer(h, padding))
+    results = []
+    for dtype in (torch.float64, torch.float32):
+        net, x = copy.deepcopy(layer).to(dtype), h.detach().to(dtype, copy=True).requires_grad_()
+        with mock.patch.object(fused, "matrices", lambda: matmul), mock.patch.object(fused, "MANY", 1):
+            out = net(x, Padding(torch.tensor(sizes), dtype))
+            (out * d.to(dtype)).sum().backward()
+        results.append([x.double() for x in (out, x.grad, *(p.grad for p in net.parameters()))])
+    for exact, mine in zip(*results, strict=True):
+        torch.testing.assert_close(mine, exact, rtol=1e-5, atol=1e-5 * max(exact.abs().max().item(), 100))
