@@ -5,7 +5,7 @@ the k-th of n parts of each batch, where that has several graphs.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +26,7 @@ class GraphFold(NamedTuple):
     parts: dict
 
     def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
-        if len(self.parts[part]) == 0:
-            raise WrongValue(f"{self.store.name}, {self.name}: the {part} part is empty")
-        return Loader(self.store, self.parts[part], batch_size, shuffle, generator, workers, share)
+        return Loader(self.store, items_of(self, part), batch_size, shuffle, generator, workers, share)
 
 
 @dataclass
@@ -46,11 +44,15 @@ class NodeFold:
 
     def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         """The one batch of a part: the graph, the part's nodes and their labels. All nodes at once, whatever `batch_size`."""
-        if len(self.parts[part]) == 0:
-            raise WrongValue(f"{self.store.name}, {self.name}: the {part} part is empty")
+        nodes = torch.from_numpy(items_of(self, part))
         refuse_share(self, share)
-        nodes = torch.from_numpy(self.parts[part])
         return [Batch(self.batch.g, nodes, self.batch.y[nodes])]
+
+
+def items_of(fold, part):
+    if len(fold.parts[part]) == 0:
+        raise WrongValue(f"{fold.store.name}, {fold.name}: the {part} part is empty")
+    return fold.parts[part]
 
 
 def refuse_share(fold, share):
@@ -150,51 +152,45 @@ class PairFold:
 
     def loader(self, part, batch_size, shuffle=False, generator=None, workers=0, share=(0, 1)):
         """With `shuffle` the batches of training, otherwise those that evaluate a part."""
-        graphs = GraphFold(self.name, self.store, self.parts).loader(
-            part, batch_size, shuffle, generator, workers, share
-        )
-        return PairBatches(graphs, generator if shuffle else None, share[0])
+        return PairLoader(self.store, items_of(self, part), batch_size, shuffle, generator, workers, share)
 
 
-@dataclass
-class PairBatches:
+class PairLoader(Loader):
     """Batches (g, of, y). In training, `of` has the true pairs (label 1) and for each of them two others with the same head (label
-    0), drawn anew in each pass. In evaluation it has all ordered pairs of each graph, a node with itself too: those that are
-    neither true nor drawn have the label NaN and are ranked only. There the draws are the same in every pass, whatever the
-    batches, so that losses can be compared. Of several processes that share the batches each draws on its own (`stream`)."""
+    0). In evaluation it has all ordered pairs of each graph, a node with itself too: those that are neither true nor drawn have
+    the label NaN and are ranked only.
 
-    graphs: Loader
-    generator: torch.Generator | None
-    stream: int = 0
+    What is drawn for a graph depends on its number and the pass alone, not on its batch. In training each pass draws anew; in
+    evaluation all draw the same, so that losses can be compared.
+    """
 
-    def __len__(self):
-        return len(self.graphs)
-
-    def __iter__(self):
-        seed = 0 if self.generator is None else int(torch.randint(2**62, (), generator=self.generator))
-        random = np.random.default_rng([seed, self.stream] if self.stream else seed)
-        for batch in self.graphs:
-            if batch is None:
-                yield None
-                continue
-            g, true, _ = batch
-            sizes = g.batch_num_nodes().numpy().astype(np.int64)
-            false = false_pairs(true.numpy(), sizes, random)
-            if self.generator is None:
-                yield Batch(g, *all_pairs(true.numpy(), false, sizes))
-            else:
-                yield Batch(g, *labelled(true.t(), torch.from_numpy(false).t()))
+    def cutter(self):
+        seed = int(torch.randint(2**62, (), generator=self.generator)) if self.shuffle else 0
+        return partial(pair_batch, self.store, self.shuffle, seed)
 
 
-def false_pairs(true, sizes, random, per_pair=2, rounds=10):
-    """(2, M) pairs (h, x): for each true pair (h, t) `per_pair` nodes x of its graph, each equally likely.
+def pair_batch(store, training, seed, graphs):
+    """The batch of these graphs in the pass with this seed."""
+    g, true, _ = store.batch(graphs)
+    true, sizes = true.numpy(), g.batch_num_nodes().numpy().astype(np.int64)
+    false = false_pairs(true, sizes, [np.random.default_rng([seed, i]) for i in graphs])
+    if training:
+        return Batch(g, *labelled(torch.from_numpy(true.T), torch.from_numpy(false.T)))
+    return Batch(g, *all_pairs(true, false, sizes))
+
+
+def false_pairs(true, sizes, generators, per_pair=2, rounds=10):
+    """(2, M) pairs (h, x): for each true pair (h, t) `per_pair` nodes x of its graph, each equally likely, drawn from the generator
+    of the graph. The true pairs stand graph by graph.
 
     A pair that is true or was drawn before is drawn again, in up to `rounds` rounds; what is still wrong then is left out.
     """
     head = np.repeat(true[0], per_pair)
     graph = np.searchsorted(np.cumsum(sizes), head, side="right")
     start, n = (np.cumsum(sizes) - sizes)[graph], sizes[graph]
-    tails = start[:, None] + (random.random((len(head), rounds)) * n[:, None]).astype(np.int64)
+    counts = np.bincount(graph, minlength=len(sizes))
+    drawn = [random.random((count, rounds)) for random, count in zip(generators, counts, strict=True)]
+    tails = start[:, None] + (np.concatenate(drawn) * n[:, None]).astype(np.int64)
     n_nodes = sizes.sum()
     known, tail = true[0] * n_nodes + true[1], tails[:, 0]
     for k in range(1, rounds + 1):

@@ -38,7 +38,7 @@ class Loader:
         k, n = self.share
         if n > 1:
             batches = [np.array_split(batch, n)[k] for batch in batches]
-        batches = _Batches(self.store, batches)
+        batches = _Batches(self.cutter(), batches)
         if self.workers == 0:
             return map(batches.__getitem__, range(len(batches)))
         with warnings.catch_warnings():
@@ -55,15 +55,19 @@ class Loader:
             )
             return iter(loader)
 
+    def cutter(self):
+        """The function from graph numbers to a batch, for one pass."""
+        return self.store.batch
+
 
 class _Batches(torch.utils.data.Dataset):
     """Batch number -> batch, the form in which torch's workers ask for it."""
 
-    def __init__(self, store, batches):
-        self.store, self.batches = store, batches
+    def __init__(self, cut, batches):
+        self.cut, self.batches = cut, batches
 
     def __len__(self):
         return len(self.batches)
 
     def __getitem__(self, i):
-        return self.store.batch(self.batches[i]) if len(self.batches[i]) else None
+        return self.cut(self.batches[i]) if len(self.batches[i]) else None

@@ -113,9 +113,35 @@ def test_the_pairs_of_an_evaluation_do_not_depend_on_the_batches(chains):
     assert all(torch.equal(labels[0].nan_to_num(-1), other.nan_to_num(-1)) for other in labels[1:])
 
 
+def drawn_by_graph(loader):
+    """{true pairs of a graph, which name it: the pairs drawn for it}, of one pass; nodes are numbered inside their graph."""
+    drawn = {}
+    for g, of, y in (batch for batch in loader if batch is not None):
+        first = g.batch_num_nodes().cumsum(0) - g.batch_num_nodes()
+        for i in range(g.batch_size):
+            here = graph_numbers(g, of[0]) == i
+            true, false = (as_set(of[:, here & (y == label)] - first[i]) for label in (1, 0))
+            drawn.setdefault(frozenset(true), []).append(sorted(false))
+    return {key: sorted(lists) for key, lists in drawn.items()}
+
+
+def test_the_pairs_drawn_for_a_graph_do_not_depend_on_its_batch(chains):
+    """One pass of training with batches of 8, with workers, and with each batch shared by three processes: the same pairs. The
+    generator ends in the same state, so that a run goes on as if it had not stopped."""
+    passes = []
+    for workers, shares in ((0, [(0, 1)]), (2, [(0, 1)]), (0, [(0, 3), (1, 3), (2, 3)])):
+        batches = []
+        for share in shares:
+            generator = torch.Generator().manual_seed(3)
+            batches += list(chains.loader("train", 8, True, generator, workers, share))
+        passes.append((drawn_by_graph(batches), generator.get_state().tolist()))
+    assert passes[0] == passes[1] == passes[2]
+    assert passes[0][0] != drawn_by_graph(chains.loader("train", 8, True, torch.Generator().manual_seed(4)))
+
+
 def test_a_graph_whose_pairs_are_all_true_has_no_false_ones():
     true = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
-    assert false_pairs(true, np.array([2]), np.random.default_rng(0)).shape == (2, 0)
+    assert false_pairs(true, np.array([2]), [np.random.default_rng(0)]).shape == (2, 0)
     of, y = all_pairs(true, np.empty((2, 0), dtype=np.int64), np.array([2]))
     assert y.tolist() == [1, 1, 1, 1] and of.tolist() == true.tolist()
 
@@ -124,7 +150,7 @@ def test_drawn_tails_are_equally_likely():
     """One true pair of a graph of four nodes: 0 -> 1. The others, 0, 2 and 3, are drawn two at a time."""
     random, counts = np.random.default_rng(0), np.zeros(4)
     for _ in range(3000):
-        head, tail = false_pairs(np.array([[0], [1]]), np.array([4]), random)
+        head, tail = false_pairs(np.array([[0], [1]]), np.array([4]), [random])
         assert (head == 0).all()
         counts[tail] += 1
     assert counts[1] == 0 and np.abs(counts[[0, 2, 3]] - 2000).max() < 100
