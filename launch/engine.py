@@ -5,6 +5,7 @@ several processes on the CPU; launch/ray_engine.py sends them to a cluster. Noth
 stopped at any moment and started again, only what is missing is done.
 """
 
+import contextlib
 import ctypes
 import math
 import os
@@ -20,6 +21,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from runs.files import BUSY, RunError
+from runs.ledger import SELECTION
 from runs.signals import Interrupted, stop_signals
 
 LOST = "lost"  # instead of an exit code: the machine of the run is gone, the run goes on elsewhere
@@ -50,6 +52,7 @@ class Job:
     accepts: Callable = Path.exists
     id: str | None = None  # of what its runs compute
     seed: int | None = None
+    n_configurations: int = 0  # of a model selection: each is a line of its ledger
 
     @property
     def paths(self):
@@ -65,6 +68,12 @@ class Job:
     def done(self):
         return not self.missing()
 
+    def trained(self):
+        """How many of its configurations are in its ledger, or in those of its parts, which it takes over."""
+        folder = self.out / self.folder
+        in_parts = sum(count_lines(path) for path in folder.glob(f"part_*/{SELECTION}"))
+        return min(self.n_configurations, max(count_lines(folder / SELECTION), in_parts))
+
     def words(self):
         return [str(word) for word in (self.command() if callable(self.command) else self.command)]
 
@@ -78,6 +87,13 @@ class State:
         self.skipped = [job.name for job in jobs if not self.missing[job.name]]
         self.done, self.running, self.failed = [], [], {}  # failed: name -> the end of its log
         self.started = time.monotonic()
+        self.selections = [job for job in jobs if job.n_configurations]
+        self.trained_before = sum(map(self.trained, self.selections))
+        parts = {name for job in self.selections for name in job.needs}
+        self.only_selections = bool(self.selections) and all(job.n_configurations or job.name in parts for job in jobs)
+
+    def trained(self, job):
+        return job.n_configurations if job.name in (*self.done, *self.skipped) else job.trained()
 
     def line(self):
         ended = {*self.done, *self.skipped, *self.failed}
@@ -91,9 +107,20 @@ class State:
         if self.n_results > self.n_jobs:
             text += f" ({self.n_results - left - lost} of {self.n_results} results)"
         text += f", {len(self.running)} running, {len(self.failed)} failed"
+        if self.selections:
+            n, trained = sum(job.n_configurations for job in self.selections), sum(map(self.trained, self.selections))
+            text += f", {trained} of {n} configurations"
+        if self.only_selections:
+            given_up = [job for job in self.selections if job.name in self.failed]
+            left = n - trained - sum(job.n_configurations - job.trained() for job in given_up)
+            made = trained - self.trained_before
         if made and left:
             text += f", about {duration((time.monotonic() - self.started) / made * left)} left"
         return text
+
+
+def count_lines(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def duration(seconds):
@@ -289,14 +316,18 @@ def start_process(words, out, log, environment):
             stderr=subprocess.STDOUT,
             env=environment,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=belong_to_parent,
         )
 
 
-def die_with_parent():
-    """In a new process: SIGTERM when the process that started it ends, however that comes (Linux)."""
-    if LIBC is not None:
-        LIBC.prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
+def belong_to_parent():
+    """In a new process (Linux): SIGTERM when the process that started it ends, however that comes, and its priority. Where sessions
+    share the processor evenly, `nice` counts inside a session only, so the new session is told too."""
+    if LIBC is None:
+        return
+    LIBC.prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)))
 
 
 def ending(log, code, start=0, n_lines=3):

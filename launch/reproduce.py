@@ -32,7 +32,7 @@ from runs.folder import configuration_folder
 from runs.identity import identity
 from runs.naming import as_text, changed_keys, run_name
 from runs.result import machine_memory, problem_of, was_short_of_memory
-from runs.table_files import ROOT, chosen_rows, find_table
+from runs.table_files import ROOT, chosen_rows, expand, find_table
 
 
 def has_result(id, seed, path):
@@ -90,7 +90,8 @@ def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=Non
                 **needed,
             )
             if "grid" in config:
-                jobs += [(place, part) for fold in chosen for part in selection_jobs(job, fold, slices)]
+                n = len(expand(config["grid"]))
+                jobs += [(place, part) for fold in chosen for part in selection_jobs(job, fold, slices, n)]
             else:
                 jobs.append((place, all_folds(job, chosen if row.folds > 1 else None)))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
@@ -106,7 +107,7 @@ def with_folds(job, folds):
     return (*job.command, "--folds", ",".join(map(str, folds)))
 
 
-def selection_jobs(job, fold, slices):
+def selection_jobs(job, fold, slices, n_configurations):
     """A model selection on one fold, after the parts of its grid when there are several."""
     folder, command, name = f"{job.folder}/fold_{fold}", with_folds(job, [fold]), f"{job.name} fold {fold}"
     parts = []
@@ -124,7 +125,7 @@ def selection_jobs(job, fold, slices):
         )
     needs = tuple(part.name for part in parts)
     whole = replace(job, name=name, command=command, folder=folder, results=(f"{folder}/result.json",), needs=needs)
-    return [*parts, whole]
+    return [*parts, replace(whole, n_configurations=n_configurations)]
 
 
 def plan(out, make):

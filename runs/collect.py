@@ -13,11 +13,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from runs.files import RunError, write_atomic
+from runs.ledger import PAIRS, SELECTION
 from runs.result import as_lines, from_lines, problem_of
 from runs.table_files import ROOT, table_files
 
 RESULTS = ROOT / "results"
-NOT_RESULTS = ("metrics.jsonl", "pairs.jsonl", "selection.jsonl")  # of run folders: learning curves and ledgers
+NOT_RESULTS = ("metrics.jsonl", PAIRS, SELECTION)  # of run folders: learning curves and ledgers
 
 
 def read_results(folders):

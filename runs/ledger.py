@@ -15,6 +15,10 @@ import filelock
 from runs.files import RunError, explain, write_atomic
 from runs.result import is_whole, signed
 
+# the ledgers in run folders
+SELECTION = "selection.jsonl"  # of a model selection, a line per configuration
+PAIRS = "pairs.jsonl"  # of BREC, a line per pair
+
 
 class Ledger:
     """The lines of the file at `path` by their key, a text."""

@@ -19,13 +19,11 @@ import torch
 from data.parallel import parallel_map
 from process import pages_given_back
 from runs.files import RunError, read_json
-from runs.ledger import Ledger
+from runs.ledger import PAIRS, Ledger
 from runs.result import made_with
 from train.loop import choose_device, is_out_of_memory
 from train.memory import at_most, budget
 from train.rpc import STATISTICS, Verdict
-
-LEDGER = "pairs.jsonl"
 
 
 class MethodJudge:
@@ -53,7 +51,7 @@ def compare_pairs(judge, run, workers=None, memory=None):
     with run.opened():
         if (result := run.finished_on(dataset.store.hash)) is not None:
             return result
-        ledger = Ledger(run.path / LEDGER)
+        ledger = Ledger(run.path / PAIRS)
         if any(line["dataset"] != dataset.store.hash for line in ledger.lines.values()):
             raise RunError(
                 f"{ledger.path} was made on another version of the dataset: start this run again with --force"
@@ -68,7 +66,7 @@ def compare_pairs(judge, run, workers=None, memory=None):
 def take_over(ledger, run, dataset):
     """The answers that runs over other categories of the same pairs have: an answer depends on its pair and the seed alone."""
     wanted = {str(index) for index in dataset.indices}
-    for path in sorted(run.path.parents[2].glob(f"*/{run.path.parent.name}/{run.path.name}/{LEDGER}")):
+    for path in sorted(run.path.parents[2].glob(f"*/{run.path.parent.name}/{run.path.name}/{PAIRS}")):
         written = read_json(path.with_name("config.json")) or {}
         if path == ledger.path or not same_pairs(written.get("identity", {}), run.identity):
             continue

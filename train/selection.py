@@ -20,7 +20,7 @@ from data.section import NO_IDENTITY, Section
 from nets import NetError, build_net, count_parameters
 from runs.errors import ConfigError
 from runs.files import RunBusy, RunError, explain, write_json
-from runs.ledger import Ledger
+from runs.ledger import SELECTION, Ledger
 from runs.result import made_with
 from runs.signals import Interrupted, stop_signals
 from runs.table_files import expand, with_changes
@@ -30,7 +30,7 @@ from train.loop import Trainer, choose_device, is_out_of_memory
 from train.optim import Select
 from train.random_state import make_deterministic, seed_all
 
-LEDGER, PART = "selection.jsonl", "part.json"
+PART = "part.json"
 NOT_ITS_FAULT = (Interrupted, RunError, DataError, StoreError, NetError)  # of a configuration: they end the program
 CRITERION = "train.stop.of"
 
@@ -277,7 +277,7 @@ def select_and_assess(config, dataset, fold_index, task):
     with run.opened():
         if (result := run.finished_on(dataset.store.hash)) is not None:
             return result
-        ledger = Ledger(run.path / LEDGER)
+        ledger = Ledger(run.path / SELECTION)
         adopt(ledger, run.path)
         search(config, dataset, fold_index, task, ledger)
         n = len(config.configurations())
@@ -296,7 +296,7 @@ def select(config, dataset, task):
     for one in config.each_seed():
         for fold in folds:
             if (result := select_and_assess(one, dataset, fold, task)) is not None:
-                outcomes.append((result, Ledger(one.run(fold).path / LEDGER).lines))
+                outcomes.append((result, Ledger(one.run(fold).path / SELECTION).lines))
     return outcomes
 
 
@@ -307,8 +307,8 @@ def search_part(config, dataset, fold_index, task, run):
     try:
         path.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(path / ".lock", timeout=0):
-            known = {key for other in run.path.glob(f"**/{LEDGER}") for key in Ledger(other).lines}
-            search(config, dataset, fold_index, task, Ledger(path / LEDGER), known)
+            known = {key for other in run.path.glob(f"**/{SELECTION}") for key in Ledger(other).lines}
+            search(config, dataset, fold_index, task, Ledger(path / SELECTION), known)
             write_json(path / PART, {**run.key, "part": config.part})
     except filelock.Timeout:
         raise RunBusy(f"{path}: another process is working on this part; wait for it or stop it") from None
@@ -318,7 +318,7 @@ def search_part(config, dataset, fold_index, task, run):
 
 def adopt(ledger, folder):
     """Take over the lines of the parts below a folder."""
-    for path in sorted(folder.glob(f"part_*/{LEDGER}")):
+    for path in sorted(folder.glob(f"part_*/{SELECTION}")):
         for key, line in Ledger(path).lines.items():
             ledger.append(key, **{name: value for name, value in line.items() if name not in ("key", "sum")})
 

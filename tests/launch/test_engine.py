@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,33 @@ def test_all_jobs_are_done_once_and_finished_ones_are_skipped(tmp_path):
     again = LocalEngine(2).run(jobs)
     assert len(ran(tmp_path)) == 4 and len(again.skipped) == 5
     assert "5 of 5 done" in again.line()
+
+
+def test_a_selection_shows_its_configurations_and_the_time_left(tmp_path):
+    """Two folds of eight configurations. One has two lines at the start and makes three more in a minute, the other four in its
+    parts: of 16 nine are there, seven were made, seven are left."""
+    jobs = [
+        Job("part", (), tmp_path, "b/part_1_of_2", ("b/part_1_of_2/part.json",)),
+        Job("a", (), tmp_path, "a", ("a/result.json",), n_configurations=8),
+        Job("b", (), tmp_path, "b", ("b/result.json",), needs=("part",), n_configurations=8),
+    ]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/selection.jsonl").write_text("{}\n" * 2)
+    state = State(jobs)
+    assert state.line() == "0 of 3 done, 0 running, 0 failed, 2 of 16 configurations"
+    state.started -= 60
+    (tmp_path / "a/selection.jsonl").write_text("{}\n" * 5)
+    for part in ("part_1_of_2", "part_2_of_2"):
+        (tmp_path / "b" / part).mkdir(parents=True)
+        (tmp_path / "b" / part / "selection.jsonl").write_text("{}\n" * 2)
+    assert state.line() == "0 of 3 done, 0 running, 0 failed, 9 of 16 configurations, about 60 s left"
+    state.failed["b"] = "exit code 1"
+    state.done.append("a")  # its three final trainings have lines too
+    assert state.line().endswith("1 failed, 12 of 16 configurations")
+    mixed = State([*jobs, Job("c", (), tmp_path, "c", ("c/result.json",))])
+    mixed.started -= 60
+    (tmp_path / "a/selection.jsonl").write_text("{}\n" * 6)
+    assert mixed.line().endswith("10 of 16 configurations")  # they say nothing of the other job
 
 
 def test_the_time_left_is_known_from_the_first_result_on(tmp_path):
@@ -232,3 +260,17 @@ def test_a_busy_run_is_asked_for_less_and_less_often(tmp_path, monkeypatch):
 
 def test_durations():
     assert [duration(s) for s in (40, 600, 12600)] == ["40 s", "10 min", "3.5 h"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this system has no groups of sessions")
+def test_the_session_of_a_run_has_the_priority_of_the_engine(tmp_path):
+    """A low priority counts against the programs of other sessions too."""
+    code = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from launch.engine import start_process
+        run = ["-c", "print(open('/proc/self/autogroup').read())"]
+        sys.exit(start_process(run, Path(), Path(sys.argv[1]), {}).wait())
+    """)
+    subprocess.run(["nice", "-n", "7", sys.executable, "-c", code, tmp_path / "log"], check=True)
+    assert "nice 7" in (tmp_path / "log").read_text()
