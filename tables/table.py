@@ -139,11 +139,25 @@ def read_view(parser, arguments):
         view = runs_view(folders, results)
     else:
         view = table_view(arguments.name, results, arguments.dataset, arguments.quick)
+        if not arguments.dataset:
+            warn_of_folds(view.lines)
     report(problems)
     if not results:
         hint = "" if arguments.runs else "; --out_dir results shows the project's own"
         print(f"no results in {', '.join(map(str, folders))}{hint}", file=sys.stderr)
     return view
+
+
+def warn_of_folds(lines):
+    """A table file that states fewer folds than its dataset has: runs are taken for done when some of their folds are."""
+    for line in lines:
+        last = max((r["fold"] for r in line.results), default=0)
+        if line.asked and last >= line.folds:
+            file = line.rows[0].table.path
+            print(
+                f'{file}: "folds" is {line.folds}, results have fold {last}: state how many there are', file=sys.stderr
+            )
+            return
 
 
 def chosen(columns, words):

@@ -53,7 +53,7 @@ def test_one_epoch_of_every_row(row, words, tmp_path, capsys):
     for part in ("train", "val", "test"):
         assert set(result["metrics"]["last"][part]) == {"loss", "Hits@50", "Hits@10", "Hits@100", "Hits@50_paper"}
     text = capsys.readouterr().out
-    assert "not a row of the paper" in text and "test Hits@50 (%)" in text
+    assert "not a row of a paper" in text and "test Hits@50 (%)" in text
 
 
 def test_matrix_factorisation_needs_a_vector_for_each_node(words, tmp_path):

@@ -51,7 +51,7 @@ def test_every_model_trains_an_epoch(store_dir, tmp_path, capsys, model):
 )
 def test_rows_of_mnist_and_cifar10_run_on_images_of_cifar10(store_dir, tmp_path, capsys, row):
     main_superpixels.main([*row, "--dataset", "CIFAR10-4k", *words(store_dir, tmp_path, 2)])
-    assert "not a row of the paper" in capsys.readouterr().out  # another dataset: no number to compare with
+    assert "not a row of a paper" in capsys.readouterr().out  # another dataset: no number to compare with
     assert result(tmp_path)["status"] == "ok"
 
 

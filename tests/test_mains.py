@@ -127,7 +127,7 @@ def test_one_epoch_of_every_model(raw, store_dir, tmp_path, capsys, program, dat
     (result,) = [json.loads(path.read_text()) for path in tmp_path.rglob("result.json")]
     assert problem_of(result) == "" and result["status"] == "ok" and result["epochs"] == 1
     assert result["config"]["net"]["model"] == model and result["config"]["dataset"] == dataset
-    assert "not a row of the paper" in capsys.readouterr().out
+    assert "not a row of a paper" in capsys.readouterr().out
 
 
 ENCODING = ("--net.encodings", '[{"kind": "LapPE", "k": 4, "signs": "flip"}]')

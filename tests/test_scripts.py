@@ -43,8 +43,8 @@ def test_run_sh_prints_the_row_and_prints_it_again_at_once(copy_with_spaces):
     words = ("--model", "MLP", "--train.stop.epochs", "2", "--folds", "0,1")
     first = run(copy_with_spaces / "run.sh", *words)
     assert first.returncode == 0, first.stderr
-    assert "table3/MLP-LapPE-L4+train.stop.epochs=2 (not a row of the paper)" in first.stdout
-    assert "ours (seed 14; 2 folds)" in first.stdout and "epochs              -      2.00" in first.stdout
+    assert "table3/MLP-LapPE-L4+train.stop.epochs=2 (not a row of a paper)" in first.stdout
+    assert "ours (seed 14; 2 folds)" in first.stdout and "epochs              2.00" in first.stdout
     second = run(copy_with_spaces / "run.sh", *words)
     assert second.stdout == first.stdout
 

@@ -11,6 +11,7 @@ import pytest
 from main_CSL import main
 from runs.ledger import Ledger
 from tables import selection
+from tables.summary import selection_table
 from train import run_main
 from train.selection import SelectionConfig
 
@@ -82,7 +83,7 @@ def test_a_stopped_selection_goes_on_and_parts_are_used(table, words, tmp_path, 
     assert before == {path: path.read_text() for path in before}
     (ledger, *_) = sorted(folder.glob("seed_3/fold_0/selection.jsonl"))
     (ledger.parent / "result.json").unlink()  # stopped before it was written
-    text = selection.selection_table(*selection.read_outcomes(folder))
+    text = selection_table(*selection.read_outcomes(folder))
     assert "8 of 8 trainings" in text and list(chosen_of(text)) == [1]
     lines = ledger.read_text()
     main(words)
@@ -122,7 +123,7 @@ def test_a_grid_on_the_command_line(words, tmp_path, capsys):
     grid = ["--grid", '{"net.hidden_dim": [4, 8]}', "--net.L", "1", "--train.stop.epochs", "2", "--data.limit", "10"]
     main([*words, "--folds", "0", *grid, "--selection.repetitions", "1"])
     text = capsys.readouterr().out
-    assert "2 configurations, 2 of 2 trainings are made" in text and "not a row of the paper" in text
+    assert "2 configurations, 2 of 2 trainings are made" in text and "not a row of a paper" in text
     assert len(chosen_of(text)) == 1 and "grid" in next((tmp_path / "out/CSL").iterdir()).name
 
 

@@ -65,20 +65,6 @@ def test_a_file_of_your_own_is_named_by_its_path(tmp_path, capsys):
     assert f"python main_CSL.py --config {tmp_path}/my.json/a" in capsys.readouterr().out
 
 
-def test_the_encodings_of_table_3_are_the_programs():
-    """Absolute values for the message-passing nets, raw eigenvectors for the WL-GNNs; section 4's flipped signs are Table 7's."""
-
-    def signs(row):
-        (encoding,) = row.config["net"]["encodings"]
-        return row.config["net"]["model"], encoding.get("signs", "kept")
-
-    found = {signs(row) for name, row in find_table("table3").rows.items() if "-LapPE-" in name}
-    dense = {"RingGNN", "3WLGNN"}
-    models = dense | {"MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN"}
-    assert found == {(model, "kept" if model in dense else "abs") for model in models}
-    assert signs(find_table("table7_CSL").rows["Rand_sign_EigVecs"])[1] == "flip"
-
-
 def test_commands_that_do_not_exist_yet_say_so(tmp_path, capsys):
     (tmp_path / "my.json").write_text('{"main": "Mine", "seeds": [1], "rows": {"a": {"dataset": "CSL"}}}')
     rows.main([str(tmp_path / "my.json")])

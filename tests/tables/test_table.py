@@ -182,6 +182,18 @@ def test_a_table_file_of_your_own(tmp_path, capsys):
 # Command line
 
 
+def test_a_file_that_states_fewer_folds_than_its_results_have(tmp_path, capsys):
+    mine = tmp_path / "my_table.json"
+    shared = {"main": "CSL", "seeds": [1], "shared": {"dataset": "CSL"}, "rows": {"GCN": {"net": {"model": "GCN"}}}}
+    for folds, told in (({}, True), ({"folds": 2}, False)):
+        mine.write_text(json.dumps(shared | folds))
+        save(tmp_path / "out", *(result(f"{mine}/GCN", 1, 50.0, fold) for fold in (0, 1)))
+        table.main([str(mine), "--out_dir", str(tmp_path / "out")])
+        text = capsys.readouterr().err
+        assert (text == f'{mine}: "folds" is 1, results have fold 1: state how many there are\n') is told
+        assert bool(text) is told
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_formats(tmp_path, capsys, form):
     save(tmp_path, result("table3/GCN-LapPE-L4", 1, 100.0))
