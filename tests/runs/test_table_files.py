@@ -47,12 +47,11 @@ def test_the_seeds_are_those_of_the_papers_program():
 
 
 def test_table_3_encodes_as_the_program_did():
-    """Absolute values for the message-passing nets, raw eigenvectors for the WL-GNNs; the text's flipped signs are Table 7's."""
+    """Absolute values for all models; the text's flipped signs are Table 7's."""
     rows = [row.config["net"] for name, row in find_table("table3").rows.items() if "-LapPE-" in name]
     found = {(net["model"], net["encodings"][0].get("signs", "kept")) for net in rows}
-    dense = {"RingGNN", "3WLGNN"}
-    models = dense | {"MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN"}
-    assert found == {(model, "kept" if model in dense else "abs") for model in models}
+    models = {"MLP", "GCN", "GraphSage", "MoNet", "GAT", "GatedGCN", "GIN", "RingGNN", "3WLGNN"}
+    assert found == {(model, "abs") for model in models}
     assert find_row("table7_CSL/Rand_sign_EigVecs").config["net"]["encodings"][0]["signs"] == "flip"
 
 
