@@ -1,7 +1,7 @@
 """A small collaboration network in exactly the raw format of OGB's ogbl-collab, to try COLLAB without the download.
 
     python -m tools.collab_lookalike FOLDER
-    python main_COLLAB.py --dataset COLLAB-own --data.data_dir FOLDER --train.batch_size 1024 --train.epochs 20
+    python main_COLLAB.py --dataset COLLAB-own --data.data_dir FOLDER --train.batch_size 1024 --train.stop.epochs 20
 
 Scientists work in groups and publish with their own group, in several years with the same colleague; features tell the group
 roughly. A few have not published before 2018. Negative pairs never collaborate.
