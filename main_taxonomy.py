@@ -16,9 +16,8 @@ def main(argv=None):
         argv, "taxonomy", DATASETS, default="taxonomy_figure4/MUTAG", description=__doc__, prefix=PREFIX
     )
     results = []
-    for (
-        one
-    ) in config.each_seed():  # what is drawn at random of the data, fragments and some splits, follows the run's seed
+    for one in config.each_seed():
+        # what is drawn at random of the data, fragments and some splits, follows the run's seed
         dataset = open_dataset(one.dataset, one.data.of_run(one.seed), needs=one.net.needs)
         task = auroc_task(dataset)
         for fold in dataset.chosen_folds(one.folds):

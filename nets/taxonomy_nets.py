@@ -35,6 +35,7 @@ class TaxonomyNet(nn.Module):
 
     Without BN the input map and GCN's convolution have a bias.
 
+    Equal features, as of NoNodeFtrs, are 0 after BN but for rounding: what the net then learns depends on the processor.
     Deviation: the text does not mention u, and calls W_0 a linear embedding; both are as in the program (`unit_rows`).
     """
 

@@ -129,6 +129,15 @@ def test_rows_have_length_1():
     torch.testing.assert_close(seen[0].norm(dim=1), torch.ones(22, dtype=torch.float64))
 
 
+def test_of_equal_features_the_net_sees_rounding_errors():
+    """Batch normalisation takes equal rows to 0 but for rounding, and rows of length 1 magnify what is left
+    (docs/deviations/taxonomy.md, NoNodeFtrs)."""
+    net = make("TaxonomyGCN", numbers("node", 1), hidden_dim=128).train()
+    rounding = net.norms[0](net.input(torch.ones(100, 1)))
+    assert rounding.abs().max() < 1e-3
+    assert net.act(rounding).norm(dim=1).max() > 0.99
+
+
 def test_what_does_not_fit():
     with pytest.raises(NetError, match="add NoNodeFtrs"):
         make("TaxonomyGCN", None)
