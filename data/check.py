@@ -193,9 +193,9 @@ def main(argv=None):
         found = [("error", str(error))]
     for kind, text in found:
         print(f"{kind}: {text}")
-    n_errors = sum(kind == "error" for kind, _ in found)
-    print(f"{n_errors} errors, {sum(kind == 'warning' for kind, _ in found)} warnings")
-    return 1 if n_errors else 0
+    counts = {word: sum(kind == word for kind, _ in found) for word in ("error", "warning")}
+    print(", ".join(f"{n} {word}{'s' * (n != 1)}" for word, n in counts.items()))
+    return 1 if counts["error"] else 0
 
 
 if __name__ == "__main__":

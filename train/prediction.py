@@ -149,7 +149,10 @@ def predict_file(config, path, scores=None, epoch=None):
     folds, seeds = config.folds or [0], config.seeds or [config.seed]
     if len(folds) > 1 or len(seeds) > 1:
         raise ConfigError("--predict takes the net of one run: give one of --seeds and --folds")
-    net = load(config.model_copy(update={"seed": seeds[0]}).run(folds[0]).path, epoch)[0]
+    folder = config.model_copy(update={"seed": seeds[0]}).run(folds[0]).path
+    if not folder.exists():
+        raise ConfigError(f"--predict: there is no trained net in {folder}: first run the command without --predict")
+    net = load(folder, epoch)[0]
     found = predict(net, read_graphs(path))
     rows = np.concatenate(found) if isinstance(found, list) else found
     counts = [len(part) for part in found] if isinstance(found, list) else [1] * len(found)

@@ -90,7 +90,7 @@ def test_a_namesake_in_the_collection_is_not_compared_with_the_paper(tmp_path, c
 def test_the_check_of_odd_node_labels(tmp_path, capsys, labels):
     own_text_files(tmp_path / "OWN", "OWN")
     (tmp_path / "OWN" / "OWN_node_labels.txt").write_bytes(labels)
-    assert check.main([str(tmp_path / "OWN")]) == 1 and "1 errors" in capsys.readouterr().out
+    assert check.main([str(tmp_path / "OWN")]) == 1 and "1 error, 0 warnings" in capsys.readouterr().out
 
 
 def test_the_check_of_this_folder(tmp_path, capsys, monkeypatch):

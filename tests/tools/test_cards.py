@@ -18,3 +18,9 @@ def test_a_dataset_that_is_not_at_hand(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cards, "made_in_part", list)
     assert cards.main(["--out", str(tmp_path), "NOTHING"]) == 1
     assert "NOTHING: no such dataset" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_dataset_that_is_made_whole_is_not_made_unasked():
+    """Small-world-generated takes minutes, whatever the limit."""
+    made = cards.made_in_part()
+    assert "PATTERN" in made and not [name for name in made if name.startswith(("Small-world", "Scale-free"))]

@@ -318,7 +318,7 @@ def test_no_file_and_no_run(molecules, tmp_path):
     with pytest.raises(DataError, match="no such file"):
         read_graphs(tmp_path / "nothing.npz")
     words = [*molecules[2], "--predict", "x.npz"]
-    with pytest.raises(RunError, match=r"not the folder of a run"):
+    with pytest.raises(SystemExit, match=r"no trained net in .*: first run the command without --predict"):
         main_molecules([*words, "--net.L", "3"])
     with pytest.raises(SystemExit, match="--predict takes the net of one run"):
         main_molecules([*words, "--seeds", "1,2"])
