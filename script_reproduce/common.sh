@@ -11,6 +11,8 @@
 # OUT=FOLDER   where the runs are kept (out in the project's folder)
 # ENGINE=ray   on a Ray cluster: that of RAY_ADDRESS, or one of this machine alone; CPUS=n cores, GPUS=n GPUs per run (docs/scale.md)
 #
+# extras=NAME  set by a script, not by you: its data needs requirements-NAME.txt too
+#
 # In the foreground, without questions. Interrupted and started again, only what is missing is run. A run that fails is reported
 # at the end and does not stop the others.
 set -euo pipefail
@@ -26,10 +28,11 @@ make_absolute() {
 
 run_table() {
   make_absolute OUT GNN_DATA GNN_STORES
-  local table=$1 status=0
+  local table=$1 status=0 extra
   folder=${OUT:-$root/out}
   if [ "${GRID:-full}" != full ]; then table+=_$GRID; fi
-  python=$(bash "$root/install.sh" requirements$([ "${ENGINE:-local}" = ray ] && echo -cluster).txt)
+  if [ "${ENGINE:-local}" = ray ]; then extras="${extras:-} cluster"; fi
+  for extra in "" ${extras:-}; do python=$(bash "$root/install.sh" "requirements${extra:+-$extra}.txt"); done
   cd "$root"
   "$python" -m launch.reproduce "$table" "${@:2}" || status=$?
   if [ "$status" -gt 1 ]; then return "$status"; fi

@@ -177,6 +177,17 @@ def test_a_script_installs_runs_its_rows_and_prints_its_table(reproduce):
     assert calls[1:] == ["P: -m launch.reproduce brec/brec_table2", "P: -m tables.table brec_table2 --out_dir P/out"]
 
 
+def test_a_script_installs_what_its_data_needs(reproduce):
+    """Peptides and PCQM-Contact are read from SMILES."""
+    for name in ("table4_func", "table4_tuned_struct", "table5", "tableD3_func", "tableD4"):
+        _, calls = reproduce(f"lrgb/{name}")
+        assert calls[:2] == ["install requirements.txt", "install requirements-molecules.txt"]
+    _, calls = reproduce("lrgb/table4_func", ENGINE="ray")
+    assert calls[1:3] == ["install requirements-molecules.txt", "install requirements-cluster.txt"]
+    _, calls = reproduce("lrgb/table3_VOC")
+    assert "P: -m launch.reproduce" in calls[1]
+
+
 def test_a_figure_of_the_taxonomy_ends_with_its_clusters_and_its_picture(reproduce):
     done, calls = reproduce("taxonomy/figure4", "MUTAG", QUICK="1")
     assert done.returncode == 0, done.stderr
@@ -199,8 +210,8 @@ def test_a_figure_of_the_taxonomy_ends_with_its_clusters_and_its_picture(reprodu
 
 def test_the_variables_of_a_script(reproduce, tmp_path):
     done, calls = reproduce("benchmarking_gnns/table2_ZINC", QUICK="1", DATASET="ZINC-redrawn", ENGINE="ray")
-    assert done.returncode == 0 and calls[0] == "install requirements-cluster.txt"
-    assert calls[2] == "P: -m tables.table table2_ZINC --dataset ZINC-redrawn --quick --out_dir P/out/quick"
+    assert done.returncode == 0 and calls[:2] == ["install requirements.txt", "install requirements-cluster.txt"]
+    assert calls[3] == "P: -m tables.table table2_ZINC --dataset ZINC-redrawn --quick --out_dir P/out/quick"
     (tmp_path / "my runs").mkdir()
     _, calls = reproduce("benchmarking_gnns/table3", OUT="my runs", QUICK="0")  # as seen from where it is started
     assert calls[2] == "P: -m tables.table table3 --out_dir T/my runs"

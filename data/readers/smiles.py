@@ -1,6 +1,6 @@
 """Molecules from SMILES, with RDKit: graphs of heavy atoms, and the constrained solubility that ZINC is labelled with (A.5).
 
-RDKit is an optional extra: `pip install -r requirements-molecules.txt`.
+RDKit is an optional extra: `bash install.sh requirements-molecules.txt`.
 """
 
 import sys
@@ -24,7 +24,7 @@ def rdkit():
         from rdkit.Chem import Crippen, RDConfig
     except ImportError as error:
         raise DataError(
-            "molecules are read from SMILES with RDKit, which is not installed: pip install -r requirements-molecules.txt"
+            "molecules are read from SMILES with RDKit, which is not installed: bash install.sh requirements-molecules.txt"
         ) from error
     RDLogger.DisableLog("rdApp.*")  # a molecule it cannot read is our error, below
     sys.path.append(str(Path(RDConfig.RDContribDir) / "SA_Score"))
