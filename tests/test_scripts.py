@@ -179,7 +179,7 @@ def test_a_script_installs_runs_its_rows_and_prints_its_table(reproduce):
 
 def test_a_script_installs_what_its_data_needs(reproduce):
     """Peptides and PCQM-Contact are read from SMILES."""
-    for name in ("table4_func", "table4_tuned_struct", "table5", "tableD3_func", "tableD4"):
+    for name in ("table4_func", "table4_tuned_struct", "table5", "tableA3", "tableD3_func", "tableD4"):
         _, calls = reproduce(f"lrgb/{name}")
         assert calls[:2] == ["install requirements.txt", "install requirements-molecules.txt"]
     _, calls = reproduce("lrgb/table4_func", ENGINE="ray")
