@@ -20,12 +20,13 @@ from runs.table_files import ROOT, chosen_rows, find_table
 
 
 def jobs_of(entry, out, **needed):
-    """The jobs of one entry: the seeds number `from_seed` to `from_seed` + `seeds` - 1 of its rows."""
+    """The jobs of one entry: the seeds number `from_seed` to `from_seed` + `seeds` - 1 of its rows, a job per fold, so that none
+    that is in results/ is made again."""
     rows = chosen_rows(find_table(entry["table"]), entry.get("rows", []))
     first = entry.get("from_seed", 0)
     seeds = slice(first, first + entry.get("seeds", 1))
     wanted = {key: entry.get(key) for key in ("dataset", "folds", "changes")}
-    return make_jobs(rows, out, seeds=seeds, **wanted, **needed)
+    return make_jobs(rows, out, seeds=seeds, apart=True, **wanted, **needed)
 
 
 def runs_of(job):

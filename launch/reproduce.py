@@ -58,11 +58,13 @@ def has_part(id, seed, path):
     return isinstance(record, dict) and (record.get("id"), record.get("seed")) == (id, seed)
 
 
-def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=None, slices=1, changes=None, **needed):
-    """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is finished
-    early is a whole table of few seeds, not a few rows of it. A run that two rows want is one job. `seeds` chooses among
-    those of a row, `folds` is how many of the first are wanted, `changes` are keys that make other runs of the rows, `needed` has
-    the cpus and gpus of each job.
+def make_jobs(
+    rows, out, dataset=None, quick=False, seeds=slice(None), folds=None, slices=1, changes=None, apart=False, **needed
+):
+    """A job for each row and seed; its folds are run one after the other, or `apart`, as jobs of their own. The first seed of every
+    row comes first: what is finished early is a whole table of few seeds, not a few rows of it. A run that two rows want is one
+    job. `seeds` chooses among those of a row, `folds` is how many of the first are wanted, `changes` are keys that make other runs
+    of the rows, `needed` has the cpus and gpus of each job.
 
     Of a model selection each fold is a job; with `slices` each part of its grid is one too, and the fold waits for them."""
     jobs, planned = [], set()
@@ -92,6 +94,8 @@ def make_jobs(rows, out, dataset=None, quick=False, seeds=slice(None), folds=Non
             if "grid" in config:
                 n = len(expand(config["grid"]))
                 jobs += [(place, part) for fold in chosen for part in selection_jobs(job, fold, slices, n)]
+            elif apart and row.folds > 1:
+                jobs += [(place, one_fold(job, fold)) for fold in chosen]
             else:
                 jobs.append((place, all_folds(job, chosen if row.folds > 1 else None)))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
@@ -103,29 +107,34 @@ def all_folds(job, folds=None):
     return replace(job, command=with_folds(job, folds) if folds else job.command, results=results)
 
 
+def one_fold(job, fold):
+    folder = f"{job.folder}/fold_{fold}"
+    results = (f"{folder}/result.json",)
+    return replace(job, name=f"{job.name} fold {fold}", command=with_folds(job, [fold]), folder=folder, results=results)
+
+
 def with_folds(job, folds):
     return (*job.command, "--folds", ",".join(map(str, folds)))
 
 
 def selection_jobs(job, fold, slices, n_configurations):
     """A model selection on one fold, after the parts of its grid when there are several."""
-    folder, command, name = f"{job.folder}/fold_{fold}", with_folds(job, [fold]), f"{job.name} fold {fold}"
+    whole = one_fold(job, fold)
     parts = []
     for k in range(1, slices + 1 if slices > 1 else 1):
-        place = f"{folder}/part_{k}_of_{slices}"
+        place = f"{whole.folder}/part_{k}_of_{slices}"
         parts.append(
             replace(
-                job,
-                name=f"{name} part {k} of {slices}",
-                command=(*command, "--part", f"{k}/{slices}"),
+                whole,
+                name=f"{whole.name} part {k} of {slices}",
+                command=(*whole.command, "--part", f"{k}/{slices}"),
                 folder=place,
                 results=(f"{place}/part.json",),
                 accepts=partial(has_part, job.id, job.seed),
             )
         )
     needs = tuple(part.name for part in parts)
-    whole = replace(job, name=name, command=command, folder=folder, results=(f"{folder}/result.json",), needs=needs)
-    return [*parts, replace(whole, n_configurations=n_configurations)]
+    return [*parts, replace(whole, needs=needs, n_configurations=n_configurations)]
 
 
 def plan(out, make):

@@ -372,9 +372,10 @@ def test_a_run_of_two_entries_is_one_job(tmp_path):
         {"table": "table3", "rows": ["GatedGCN-none-L4"]},
         {"table": "table7_CSL", "rows": ["No_PE"], "seeds": 2},
     ]
-    assert [job.name.split(" ")[0] for job in evidence.all_jobs(entries, tmp_path)] == [
-        "table3/GatedGCN-none-L4",
-        "table7_CSL/No_PE",
+    names = [job.name for job in evidence.all_jobs(entries, tmp_path)]
+    assert names == [
+        *(f"table3/GatedGCN-none-L4 seed 14 fold {k}" for k in range(5)),
+        *(f"table7_CSL/No_PE seed 15 fold {k}" for k in range(5)),
     ]
 
 
@@ -394,6 +395,18 @@ def test_what_is_in_results_is_not_made_again(tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     (tmp_path / "results/x.jsonl").write_text(as_lines([pair_record("brec_table2/3-WL")]))
     assert [job.name for job in evidence.missing_jobs(entries, tmp_path)] == ["brec_table2/S_3 seed 0"]
+
+
+def test_a_fold_that_is_in_results_is_not_made_again(tmp_path, monkeypatch):
+    """Each fold is a job of its own, in the folder of its run."""
+    monkeypatch.setattr(evidence, "RESULTS", tmp_path / "results")
+    entries = [{"table": "table3", "rows": ["GCN-LapPE-L4"]}]
+    (tmp_path / "results").mkdir()
+    known = [record(row="table3/GCN-LapPE-L4", seed=14, fold=fold) for fold in (0, 3)]
+    (tmp_path / "results/x.jsonl").write_text(as_lines(known))
+    jobs = evidence.missing_jobs(entries, tmp_path)
+    assert [job.command[-2:] for job in jobs] == [("--folds", fold) for fold in "124"]
+    assert [Path(job.folder).name for job in jobs] == ["fold_1", "fold_2", "fold_4"]
 
 
 def test_a_list_with_an_unknown_key_is_refused(tmp_path):
