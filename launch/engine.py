@@ -165,12 +165,13 @@ class Slots:
     def __init__(self, jobs=None, gpus=None):
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.free = list(gpus) if gpus else [None] * (jobs or 1)
-        self.threads = max(1, cores // len(self.free))
+        self.threads, self.runs = max(1, cores // len(self.free)), len(self.free)
 
     def environment(self, slot):
-        """Threads are shared out evenly, so that runs do not wait for each other's cores; a run sees one GPU."""
+        """Threads are shared out evenly, so that runs do not wait for each other's cores, and so is memory; a run sees one GPU."""
         values = {**os.environ}
         values.setdefault("OMP_NUM_THREADS", str(self.threads))
+        values.setdefault("GNN_RUNS", str(self.runs))
         if slot is not None:
             values["CUDA_VISIBLE_DEVICES"] = str(slot)
         return values

@@ -207,6 +207,7 @@ def work(words, out_of_driver, folder, files, environment, sync):
     if words[0].endswith(".py") and not Path(words[0]).exists():
         raise FileNotFoundError(f"{words[0]} is not on this machine: {SAME_PATH}")
     yield {}, None
+    environment.setdefault("GNN_RUNS", str(max(1, os.cpu_count() // int(environment["OMP_NUM_THREADS"]))))
     remove_abandoned()
     out = Path(tempfile.mkdtemp(prefix=COPIES))
     alive = filelock.FileLock(out / ALIVE)

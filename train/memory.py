@@ -1,5 +1,6 @@
 """A limit on the memory of this process: what would exceed it fails with an error, before the system ends some process for it."""
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,7 +9,7 @@ try:
 except ImportError:  # not on Windows: no limit there
     resource = None
 
-SHARE = 0.8  # of the free memory that a run may use when it is not told how much
+SHARE = 0.8  # of the free memory that runs may use when they are not told how much
 
 
 def free_memory():
@@ -20,11 +21,11 @@ def free_memory():
 
 
 def budget(gigabytes):
-    """Bytes: as many gigabytes, or a share of what is free; None for no limit."""
+    """Bytes: as many gigabytes, or a share of what is free, divided among the runs of this machine; None for no limit."""
     if gigabytes is not None:
         return int(gigabytes * 1e9)
-    free = free_memory()
-    return None if free is None else int(SHARE * free)
+    free, n_runs = free_memory(), int(os.environ.get("GNN_RUNS", "1"))
+    return None if free is None else int(SHARE * free / n_runs)
 
 
 @contextmanager

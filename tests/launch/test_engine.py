@@ -202,6 +202,7 @@ def test_threads_and_gpus_are_shared_out(monkeypatch):
     cores = len(os.sched_getaffinity(0))
     assert Slots(1).environment(None)["OMP_NUM_THREADS"] == str(cores)
     assert Slots(2 * cores).environment(None)["OMP_NUM_THREADS"] == "1"
+    assert Slots(3).environment(None)["GNN_RUNS"] == "3"
     two = Slots(gpus=[0, 1])
     assert two.free == [0, 1] and two.environment(1)["CUDA_VISIBLE_DEVICES"] == "1"
 
