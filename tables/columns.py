@@ -117,6 +117,11 @@ class Score(Beside):
 class Agrees(Each):
     """Whether all of the named scores agree; of a row that does not, which of them differ."""
 
+    rule = (
+        "A row agrees when each of its scores does: the means differ by at most two of the paper's standard deviations or by half "
+        "a printed digit, or Welch's t-test does not tell them apart."
+    )
+
     def __init__(self, *scores):
         super().__init__("agrees", lambda line: Cell(self.word(line)))
         self.scores = scores
@@ -126,9 +131,14 @@ class Agrees(Each):
 
     def word(self, line):
         """ "yes", "no: test", "no: test, train", or "" where there is nothing to compare."""
-        found = {score.header: score.compare(line)[1] for score in self.scores}
-        differ = [header for header, same in found.items() if same is False]
-        return f"no: {', '.join(differ)}" if differ else "yes" if True in found.values() else ""
+        if differ := self.differing(line):
+            return f"no: {', '.join(differ)}"
+        return "yes" if any(score.compare(line)[1] for score in self.scores) else ""
+
+    def differing(self, line):
+        """{header of a score that does not agree: (ours, paper) as texts}"""
+        scores = [score for score in self.scores if score.compare(line)[1] is False]
+        return {score.header: (score.cell(line).text, score.paper(line).text) for score in scores}
 
 
 def mean_of(key, times=lambda line: 1):

@@ -12,11 +12,15 @@ class Entry(NamedTuple):
     anchor: str
     text: str
 
-    @property
-    def first(self):
-        """What is done here, in one line."""
-        found = re.search(r"\*\*Here:\*\* (.*)", self.text)
-        return found.group(1).replace("`", "") if found else ""
+    def part(self, name):
+        """What follows "Here:" or "Why:", as plain text; links are their words."""
+        found = re.search(rf"\*\*{name}:\*\* (.*)", self.text)
+        return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found.group(1)).replace("`", "") if found else ""
+
+    def speaks_of(self, row, places):
+        """Whether the title, as "PPGN on CFI" or "GAT, bias", begins as the row's name does, and is of one of the places."""
+        subject, _, rest = self.title.partition(" on ")
+        return f"{row}-".startswith(subject.partition(",")[0] + "-") and (not rest or rest.split()[0] in places)
 
 
 def anchor_of(title):

@@ -95,9 +95,11 @@ class Site:
         view, file = made.view, find_table(made.table.name)
         columns, judge = view.columns(), judge_of(made)
         cells = list(zip(*(column.cells for column in columns), strict=True))
-        lines = [row_of(line, columns, row, judge) for line, row in zip(view.lines, cells, strict=True)]
+        lines = [row_of(line, columns, row, judge, view) for line, row in zip(view.lines, cells, strict=True)]
         differing = [
-            {"name": line.name, "word": word} for line in view.lines if (word := judge.word(line)).startswith("no")
+            {"name": line.name, "found": judge.differing(line), "runs": runs(line).text, "reasons": reasons(made, line)}
+            for line in view.lines
+            if judge.word(line).startswith("no")
         ]
         self.page(
             path_of(made),
@@ -113,7 +115,10 @@ class Site:
             lines=lines,
             filters=[(key, sorted({line[key] for line in lines} - {""})) for key in ("model", "dataset")],
             differing=differing,
-            reasons=reasons(made) if differing else [],
+            marks={cell["mark"] for line in lines for cell in line["cells"]},
+            infinite=any(cell["text"].endswith("inf") for line in lines for cell in line["cells"]),
+            rule=judge.rule if judge in made.table.columns else None,
+            variant=made.table.variant,
             deviations=f"../deviations/{made.paper.name}.html",
             pictures=pictures_of(made),
             seeds=", ".join(map(str, file.seeds)),
@@ -216,28 +221,31 @@ def model_of(line):
     return names.pop() if len(names) == 1 else ""
 
 
-def row_of(line, columns, cells, judge):
-    """A row of the page: cells with what they are sorted by."""
+def row_of(line, columns, cells, judge, view):
+    """A row of the page: cells with what they are sorted by; scores that differ from the paper's are marked."""
     word = judge.word(line)
+    wrong = {f"{header}, {view.ours}" for header in judge.differing(line)} if word.startswith("no") else ()
     shown = []
     for column, cell in zip(columns, cells, strict=True):
         value = next((v for v in cell.values if isinstance(v, int | float)), None)
         link = f"#config-{slug(line.rows[0].key)}" if column.header == "row" and line.rows else None
-        kind = "verdict" if column.header == "agrees" else None
-        shown.append({"text": clean(cell.text), "mark": cell.mark, "value": value, "link": link, "class": kind})
+        kind = "verdict" if column.header == "agrees" else "no" if column.header in wrong else None
+        order = None if value is None else json.dumps(value)  # Infinity, as JavaScript has it
+        shown.append({"text": clean(cell.text), "mark": cell.mark, "value": order, "link": link, "class": kind})
     verdict = "yes" if word == "yes" else "no" if word.startswith("no") else ""
     return {"cells": shown, "verdict": verdict, "model": model_of(line), "dataset": line.dataset or ""}
 
 
-def reasons(made):
-    """The deviations that speak of this table, by its name or as Table N."""
-    path, table = deviations_file(made.paper), made.table
-    if not path.exists():
-        return []
-    words = (table.name, table.label, f"Tables {table.number}")
-    found = [entry for entry in entries_of(path.read_text()) if any(word in entry.text + entry.title for word in words)]
-    link = f"../deviations/{made.paper.name}.html#"
-    return [{"link": link + entry.anchor, "title": entry.title, "text": entry.first} for entry in found]
+def reasons(made, line):
+    """The deviations that speak of a line, on its dataset or on a category of its pairs."""
+    path, dataset = deviations_file(made.paper), made.dataset or line.dataset
+    entries = entries_of(path.read_text()) if path.exists() else []
+    row, link = line.name.removeprefix(f"{line.dataset}-"), f"../deviations/{made.paper.name}.html#"
+    return [
+        {"link": link + entry.anchor, "title": entry.title, "here": entry.part("Here"), "why": entry.part("Why")}
+        for entry in entries
+        if entry.speaks_of(row, {dataset, *line.printed})
+    ]
 
 
 def pictures_of(made):

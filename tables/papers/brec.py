@@ -177,6 +177,8 @@ class Count(Beside):
 class CountsAgree(Agrees):
     """The total, ours minus the paper's; and whether every count that the paper prints is ours."""
 
+    rule = "A row agrees when every count that the paper prints is ours."
+
     def columns(self, view):
         known = [view.compared and self.word(line) for line in view.lines]
         differences = [
@@ -190,7 +192,12 @@ class CountsAgree(Agrees):
         ours = best(line)
         if "Total" not in ours or any(entry.mean is None for entry in line.printed.values()) or not line.printed:
             return ""
-        return "yes" if all(ours.get(category) == entry.mean for category, entry in line.printed.items()) else "no"
+        return "no" if self.differing(line) else "yes"
+
+    def differing(self, line):
+        ours = best(line)
+        found = {key: entry for key, entry in line.printed.items() if ours.get(key) != entry.mean}
+        return {key: (str(ours.get(key, "nothing")), entry.text) for key, entry in found.items()}
 
 
 def unreliable(statistic):

@@ -113,8 +113,31 @@ def test_markdown_of_the_documents():
     html = as_html("# Title\n\n### An entry, here\n\n<b>x</b> [link](https://example.org) `code`\n")
     assert "<h1>" not in html and '<h3 id="an-entry-here">' in html
     assert "&lt;b&gt;" in html and "https" not in html and "link" in html
-    entry = entries_of("### A b\n- **Paper or program:** p\n- **Here:** the `same`\n")[0]
-    assert (entry.title, entry.anchor, entry.first) == ("A b", anchor_of("A b"), "the same")
+    entry = entries_of("### A b\n- **Paper or program:** p\n- **Here:** the `same`, [here](x.md)\n")[0]
+    assert (entry.title, entry.anchor, entry.part("Here")) == ("A b", anchor_of("A b"), "the same, here")
+
+
+@pytest.mark.parametrize(
+    ("title", "row", "place", "speaks"),
+    [
+        ("GatedGCN-E on ZINC-redrawn", "GatedGCN-E-L4", "ZINC-redrawn", True),
+        ("GatedGCN-E on ZINC-redrawn", "GatedGCN-E-L4", "ZINC-rebuilt", False),
+        ("GCN on ZINC-redrawn", "GCNII-L4", "ZINC-redrawn", False),
+        ("PPGN on CFI", "PPGN", "CFI", True),
+        ("GAT, bias", "GAT-L4", "ZINC", True),
+        ("Weights reported", "GAT-L4", "ZINC", False),
+    ],
+)
+def test_which_entries_speak_of_a_row(title, row, place, speaks):
+    assert entries_of(f"### {title}\ntext")[0].speaks_of(row, {place}) == speaks
+
+
+def test_what_differs_is_said_in_words(site):
+    """N_1 of BREC counts otherwise than printed; the deviations say why."""
+    text = (site / "brec" / "brec_table2.html").read_text()
+    assert "Regular is 119, the paper has 99; Extension is 67, the paper has 93" in text
+    assert "deviations/brec.html#n_1" in text and '<td data-value="119" class="no">119</td>' in text
+    assert "No cause is known yet" not in text
 
 
 def test_a_folder_of_others_is_not_replaced(tmp_path):
