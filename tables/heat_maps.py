@@ -36,14 +36,16 @@ def colour(cluster):
 
 
 def draw_heat_maps(figure, name, shown):
-    """`shown` is {"ours": scores, "paper": scores}; ours only if there is anything."""
+    """`shown` is {"ours": scores, "paper": scores}, one above the other with rows of one height; ours only if there is anything."""
     panels = {source: begun for source, scores in shown.items() if (begun := scores.begun()).names}
-    grid = figure.add_gridspec(1, 2 * len(panels), width_ratios=[1, 6] * len(panels))
+    heights = [len(scores.names) for scores in panels.values()]
+    figure.set_size_inches(10, 1.2 * len(panels) + 0.27 * sum(heights))
+    grid = figure.add_gridspec(len(panels), 2, width_ratios=[1, 6], height_ratios=heights)
     for k, (source, scores) in enumerate(panels.items()):
-        tree, map_ = figure.add_subplot(grid[2 * k]), figure.add_subplot(grid[2 * k + 1])
+        tree, map_ = figure.add_subplot(grid[k, 0]), figure.add_subplot(grid[k, 1])
         order = draw_tree(tree, scores)
         draw_map(map_, name, scores.only(order))
-        map_.set_title(f"{LABELS[source]}: per cent of the AUROC of the dataset as it is")
+        map_.set_xlabel(f"{LABELS[source]}: per cent of the AUROC of the dataset as it is")
         tree.set_ylim(len(order), 0)
         map_.set_ylim(len(order), 0)
 
@@ -106,8 +108,9 @@ def draw_components(figure, sources):
         for part, name in PARTS.items()
         if len((whole := scores[name].complete()).names) > 2
     ]
-    grid = figure.subplots(2, len(panels), height_ratios=[5, 1], squeeze=False)
-    for (title, name, scores), (above, below) in zip(panels, grid.T, strict=True):
+    figure.set_size_inches(10, 7 * len(panels))
+    grid = figure.subplots(2 * len(panels), 1, height_ratios=[5, 1] * len(panels)).reshape(-1, 2)
+    for (title, name, scores), (above, below) in zip(panels, grid, strict=True):
         found = profiles.principal_components(scores.profiles)
         draw_places(above, found.at, scores.names, profiles.clusters(scores, name))
         above.set_title(title)
@@ -117,7 +120,7 @@ def draw_components(figure, sources):
 def draw_places(axes, at, names, clusters):
     for (x, y), name in zip(at, names, strict=True):
         axes.plot(x, y, "o", color=colour(clusters.get(name, "")), markersize=5)
-        axes.annotate(plain_text(name), (x, y), (3, 3), textcoords="offset points", fontsize=7)
+        axes.annotate(plain_text(name), (x, y), (3, 3), textcoords="offset points", fontsize=8)
     axes.set(xlabel="PC1", ylabel="PC2")
     axes.grid(color="0.5", alpha=0.25)
 

@@ -92,7 +92,7 @@ def draw_curves(figure, runs):
 
 def legend(axes, n):
     """Beside the axes, in columns of 25."""
-    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=6, ncols=1 + (n - 1) // 25)
+    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=7, ncols=1 + (n - 1) // 25)
 
 
 def plain_text(text):
@@ -124,7 +124,9 @@ def table_points(view, dataset=None):
             of = f"{line.dataset} (ours: {dataset})" if dataset else str(line.dataset)
             points.append(
                 Point(
-                    line.name.removeprefix(str(line.dataset)).lstrip("-, "),  # the dataset stands in the title
+                    line.name.removeprefix(str(line.dataset).removeprefix("TU/")).lstrip(
+                        "-, "
+                    ),  # it stands in the title
                     (of, f"{score.measure.name}{score.measure.unit}"),
                     (paper.mean, paper.sd or 0.0) if paper.mean is not None else paper.text.strip("-"),
                     found or score.ours(line).text.strip("-"),
@@ -154,11 +156,11 @@ def draw_table(figure, points):
                 value = getattr(point, name)
                 if isinstance(value, str):
                     left = axes.get_yaxis_transform()  # x from the left edge, y in rows
-                    axes.text(0.01, -k + shift, value, transform=left, color=colour, fontsize=7, va="center")
+                    axes.text(0.01, -k + shift, value, transform=left, color=colour, fontsize=8, va="center")
                 else:
                     mean, sd = value
                     axes.errorbar(mean, -k + shift, xerr=sd, fmt="o", color=colour, capsize=2, markersize=4)
-        axes.set_yticks([-k for k in range(len(group))], [plain_text(point.row) for point in group], fontsize=7)
+        axes.set_yticks([-k for k in range(len(group))], [plain_text(point.row) for point in group], fontsize=8)
         axes.set_ylim(-len(group) + 0.4, 0.6)
         axes.set_title(f"{dataset}, test {metric}", fontsize=9, loc="left")
         axes.grid(axis="x", color="0.5", alpha=0.25)
@@ -167,17 +169,22 @@ def draw_table(figure, points):
     figure.legend(handles=handles, loc="outside upper right", ncols=2, fontsize=8)
 
 
+COSTS = {"seconds per epoch": lambda point: point.seconds, "parameters": lambda point: point.params}
+
+
 def draw_cost(figure, points):
     groups = by_panel(points)
-    panels = figure.subplots(len(groups), 2, squeeze=False)
+    costs = {name: of for name, of in COSTS.items() if any(of(point) is not None for point in points)}
+    panels = figure.subplots(len(groups), max(1, len(costs)), squeeze=False)
     for places, ((dataset, metric), group) in zip(panels, groups.items(), strict=True):
         for k, point in enumerate(group):
             style = {"color": f"C{k % 10}", "fmt": MARKERS[k // 10 % len(MARKERS)], "markersize": 5, "capsize": 2}
-            for axes, cost in zip(places, (point.seconds, point.params), strict=True):
+            for axes, cost in zip(places, (of(point) for of in costs.values()), strict=False):
                 if cost is not None:
                     axes.errorbar(cost, point.ours[0], yerr=point.ours[1], label=plain_text(point.row), **style)
-        for axes, name in zip(places, ("seconds per epoch", "parameters"), strict=True):
-            axes.set(xlabel=name, ylabel=f"{dataset}, test {metric}")
+        places[0].set_title(plain_text(dataset), fontsize=9, loc="left")
+        for axes, name in zip(places, costs, strict=False):
+            axes.set(xlabel=name, ylabel=f"test {metric}")
             low, high = axes.dataLim.intervalx
             if 0 < 4 * low < high:  # a heuristic has no parameters
                 axes.set_xscale("log")
@@ -186,7 +193,7 @@ def draw_cost(figure, points):
             axes.xaxis.set_major_formatter(EngFormatter(sep="") if name == "parameters" else "{x:g}")
             axes.grid(color="0.5", alpha=0.25)
             axes.set_axisbelow(True)
-        legend(places[1], len(group))
+        legend(places[-1], len(group))
 
 
 def curves_figure(parser, arguments):

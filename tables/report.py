@@ -29,6 +29,7 @@ from tables.sources import models
 SITE = Path(__file__).with_name("site")
 STAMP = "made-by-tables.report"  # marks a folder that may be replaced
 MENU = (("Overview", "index.html"), ("Models", "models/index.html"), ("Datasets", "datasets/index.html"))
+WIDTH = 9  # of pictures, in inches: what is 8 points high is then as high as the text of the tables
 CURVES = (("Learning curves", "curves.html"),)
 
 
@@ -177,10 +178,13 @@ class Site:
     def learning_curves(self):
         groups = {}
         for name, curve in self.curves.items():
-            groups.setdefault(name.rsplit("/", 2)[0], {})[name] = curve
+            row, seed, fold = name.rsplit("/", 2)
+            groups.setdefault(row, {})[f"{seed}, {fold}".replace("_", " ")] = curve
         html = []
         for name, group in sorted(groups.items()):
-            svg = as_svg(lambda figure, group=group: draw_curves(figure, group), (12, 4), f"learning curves of {name}")
+            svg = as_svg(
+                lambda figure, group=group: draw_curves(figure, group), (WIDTH, 3.2), f"learning curves of {name}"
+            )
             html.append({"title": name, "svg": svg})
         self.page("curves.html", "curves.html", "Learning curves", pictures=html)
 
@@ -258,11 +262,11 @@ def pictures_of(made):
         points = table_points(view, made.dataset)
         ours = [point for point in points if isinstance(point.ours, tuple)]
         if points:
-            size = (12, 1.5 + 0.3 * len(points))
+            size = (WIDTH, 1 + 0.25 * len(points))
             drawn.append(("Test score, paper and ours", lambda figure: draw_table(figure, points), size))
         if ours:
             panels = len({point.panel for point in ours})
-            drawn.append(("Test score against cost", lambda figure: draw_cost(figure, ours), (12, 4 * panels)))
+            drawn.append(("Test score against cost", lambda figure: draw_cost(figure, ours), (WIDTH, 3.2 * panels)))
     return [{"title": title, "svg": as_svg(draw, size, f"{made.table.name}: {title}")} for title, draw, size in drawn]
 
 

@@ -107,12 +107,12 @@ def draw_figure_1(view, figure):
             for shift, score, (colour, marker) in zip((-0.2, 0, 0.2), scores, MARKS.values(), strict=True):
                 if score is not None:
                     axes.errorbar(k + shift, score[0], yerr=score[1], color=colour, fmt=marker, capsize=2, markersize=4)
-        axes.set_xticks(range(len(lines)), [line.name.rpartition("-")[2] for line in lines], rotation=60, fontsize=7)
+        axes.set_xticks(range(len(lines)), [line.name.rpartition("-")[2] for line in lines], rotation=60, fontsize=8)
         axes.set_title(f"{name}, accuracy (%)", fontsize=9)
-        axes.grid(axis="y", color="0.9")
+        axes.grid(axis="y", color="0.5", alpha=0.25)
     for name, (colour, marker) in MARKS.items():
         figure.axes[0].plot([], [], marker, color=colour, label=name.format(ours=view.ours))
-    figure.axes[0].legend(fontsize=7)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, fontsize=8)
 
 
 def both(name, number, title, lines, columns, **more):
@@ -142,7 +142,7 @@ PAPER = Paper(
             printed_in_figure_1,
             FIGURE,
             of_other_tables=True,
-            picture=Picture("Validation and test scores", draw_figure_1, (14, 4)),
+            picture=Picture("Validation and test scores", draw_figure_1, (9, 4)),
         ),
     ),
 )

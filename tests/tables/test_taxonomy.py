@@ -167,7 +167,7 @@ def test_the_report_draws_the_figures(tmp_path):
     rows = [label.get_text().split()[0] for label in figure.axes[1].get_yticklabels()]
     assert rows == ["MUTAG", "DD"] and len(figure.axes) == 4
     PAPER.pictures[0].draw(results, drawn := Figure())
-    assert [axes.get_title() for axes in drawn.axes[:2]] == ["a, published scores", "b, published scores"]
+    assert [axes.get_title() for axes in drawn.axes[::2]] == ["a, published scores", "b, published scores"]
 
 
 def test_the_table_has_the_published_scores(tmp_path):
