@@ -17,7 +17,7 @@ from statistics import fmean
 
 from runs.table_files import find_table
 from tables.columns import EMPTY, ROW, Agrees, Beside, Cell, Column, Each, number
-from tables.declare import Paper, Printed, Table, read_csv
+from tables.declare import Paper, Picture, Printed, Table, read_csv
 
 CATEGORIES = ("Basic", "Regular", "Extension", "CFI", "Total")
 N_PAIRS = 400
@@ -262,11 +262,43 @@ COLUMNS = (
 )  # fmt: skip
 
 
+# --------------------------------------------------------------------------------------------------------------------
+# Picture
+
+
+def draw_counts(view, figure):
+    """A panel per category and a line per row: the twin's limit as a bar, the paper's count and ours as dots."""
+    lines = [line for line in view.lines if line.printed or best(line)]
+    figure.set_size_inches(10, 1.2 + 0.26 * len(lines))
+    panels = figure.subplots(1, len(CATEGORIES), sharey=True)
+    for axes, category in zip(panels, CATEGORIES, strict=True):
+        for k, line in enumerate(lines):
+            if (limit := twin(line)) is not None:
+                axes.barh(-k, counted(limit & walked(line))[category], color="C2", alpha=0.35, label="twin's limit")
+            if category in line.printed and line.printed[category].mean is not None:
+                axes.plot(line.printed[category].mean, 0.17 - k, "o", color="0.5", markersize=4, label="paper")
+            if category in best(line):
+                axes.plot(best(line)[category], -0.17 - k, "o", color="C0", markersize=4, label="ours")
+        n = counted(ALL)[category]
+        axes.set_xlim(-0.04 * n, 1.04 * n)
+        axes.set_title(f"{category}, of {n}", fontsize=9)
+        axes.grid(axis="x", color="0.5", alpha=0.25)
+        axes.set_axisbelow(True)
+    panels[0].set_yticks([-k for k in range(len(lines))], [line.name for line in lines], fontsize=8)
+    panels[0].set_ylim(0.6 - len(lines), 0.6)
+    found = [pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
+    labels = {label: handle for handle, label in found}
+    figure.legend(labels.values(), labels, loc="outside upper right", ncols=3, fontsize=8)
+
+
+PICTURE = Picture("Pairs told apart by category: paper, ours, and what the exact twin of a net allows", draw_counts)
+
+
 def table(number, csv, name, category="Total"):
     lines = partial(printed, csv, name, category)
     return Table(
         f"brec_table{number}", str(number), "pairs told apart", lines, COLUMNS, hide_empty=True, other_datasets=False,
-        parts=(WITHOUT_CFI,),
+        parts=(WITHOUT_CFI,), picture=PICTURE,
     )  # fmt: skip
 
 

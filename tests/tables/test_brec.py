@@ -5,6 +5,7 @@ import io
 import json
 
 import pytest
+from matplotlib.figure import Figure
 
 from runs.collect import RESULTS, read_results
 from runs.result import signed
@@ -217,3 +218,15 @@ def test_the_twins_answers_are_complete():
     answers = json.loads((brec.Path(brec.__file__).with_name("brec_twins.json")).read_text())
     assert len(answers) == 17 and {len(text) for text in answers.values()} == {400}
     assert brec.in_words(brec.counted(brec.twins()["I2-GNN"])) == "60, 120, 100, 37: 317"
+
+
+def test_the_picture_has_the_counts_and_the_twins_limits():
+    """KP-GNN's twin tells 98 Extension pairs apart; the paper's count is the same."""
+    view, figure = table_view("brec_table2", [exact("N_1", 59, 119, 67, 0)]), Figure()
+    brec.draw_counts(view, figure)
+    assert [axes.get_title().split(",")[0] for axes in figure.axes] == list(brec.CATEGORIES)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    extension = figure.axes[2]
+    assert len(names) == 23 and 98 in [bar.get_width() for bar in extension.patches]
+    ours = [line for line in extension.lines if line.get_label() == "ours"]
+    assert [(line.get_xdata()[0], round(-line.get_ydata()[0])) for line in ours] == [(67, names.index("N_1"))]
