@@ -114,7 +114,7 @@ class Site:
             begun=made.begun,
             headers=[column.header for column in columns],
             lines=lines,
-            filters=[(key, sorted({line[key] for line in lines} - {""})) for key in ("model", "dataset")],
+            filters=[(key, sorted({line[key] for line in lines} - {""})) for key in ("model", "dataset", "ours")],
             differing=differing,
             marks={cell["mark"] for line in lines for cell in line["cells"]},
             infinite=any(cell["text"].endswith("inf") for line in lines for cell in line["cells"]),
@@ -125,9 +125,7 @@ class Site:
             seeds=", ".join(map(str, file.seeds)),
             folds=f"{file.folds} fold{'s' * (file.folds > 1)} per seed",
             file=file.path.relative_to(ROOT),
-            rows=[
-                {"id": slug(r.key), "name": r.key, "config": json.dumps(r.config, indent=1)} for r in file.rows.values()
-            ],
+            rows=[configuration_of(row) for row in file.rows.values()],
         )
 
     def deviations(self, paper):
@@ -237,7 +235,28 @@ def row_of(line, columns, cells, judge, view):
         order = None if value is None else json.dumps(value)  # Infinity, as JavaScript has it
         shown.append({"text": clean(cell.text), "mark": cell.mark, "value": order, "link": link, "class": kind})
     verdict = "yes" if word == "yes" else "no" if word.startswith("no") else ""
-    return {"cells": shown, "verdict": verdict, "model": model_of(line), "dataset": line.dataset or ""}
+    return {
+        "cells": shown,
+        "verdict": verdict,
+        "model": model_of(line),
+        "dataset": line.dataset or "",
+        "ours": state_of(line, word),
+    }
+
+
+def configuration_of(row):
+    """A row of the table file, with links to the pages of its model and of its dataset."""
+    model, dataset = row.config.get("net", {}).get("model"), row.config.get("dataset")
+    known = [("models", model)] * (model in models()) + [("datasets", dataset)] * bool(dataset)
+    links = [{"page": f"../{folder}/{slug(name)}.html", "name": name} for folder, name in known]
+    return {"id": slug(row.key), "name": row.key, "config": json.dumps(row.config, indent=1), "links": links}
+
+
+def state_of(line, word):
+    """What the filter of a table asks for."""
+    if not line.results and not line.parts:
+        return "no runs"
+    return "agrees" if word == "yes" else "differs" if word.startswith("no") else "not judged"
 
 
 def reasons(made, line):

@@ -1,4 +1,5 @@
-// Sorting by a click on a column's head, and filters by model and dataset. Without it the pages show the same, in the paper's order.
+// Sorting by a click on a column's head, filters, and a link to a configuration opens it. Without it the pages show the same, in the
+// paper's order.
 "use strict";
 document.documentElement.classList.add("js");
 
@@ -38,6 +39,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
     head.replaceChildren(button);
   });
 }
+
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+window.addEventListener("hashchange", openTarget);
+openTarget();
 
 for (const filters of document.querySelectorAll(".filters")) {
   const table = document.getElementById(filters.dataset.table);

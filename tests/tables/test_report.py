@@ -220,6 +220,20 @@ def test_filters(open_page):
     assert 0 < len(column(page, 1)) < n and all(name.startswith("ENZYMES-GCN") for name in column(page, 1))
 
 
+def test_only_rows_with_runs(open_page):
+    page = open_page("taxonomy/taxonomy_figure4.html")
+    page.get_by_label("ours").select_option("not judged")
+    assert column(page, 1)[:2] == ["MUTAG", "MUTAG+NoNodeFtrs"]
+
+
+def test_a_row_leads_to_its_configuration_model_and_dataset(open_page):
+    page = open_page("benchmarking_gnns/table3.html")
+    page.get_by_role("link", name="GCN-LapPE-L4", exact=True).click()
+    assert "main_CSL.py --config table3/GCN-LapPE-L4" in page.locator("details[open] pre").inner_text()
+    page.locator("details[open] a", has_text="GCN").click()
+    assert page.locator("h1").inner_text() == "GCN"
+
+
 def test_without_javascript_everything_is_there(open_page):
     page = open_page("benchmarking_gnns/table3.html", java_script_enabled=False)
     assert len(column(page, 1)) == 16 and not page.locator(".filters").is_visible()
