@@ -80,17 +80,23 @@ class Site:
         papers = []
         for paper in PAPERS:
             tables = [summary_of(made) for made in self.made if made.paper is paper]
-            agree, differ = sum(t["agree"] for t in tables), sum(t["differ"] for t in tables)
-            begun, rows = sum(t["begun"] for t in tables), sum(t["rows"] for t in tables)
-            text = f"{begun} of {rows} rows have runs of ours; {agree} agree, {differ} differ."
+            total = total_of([t for t in tables if not t["again"]])
             link = f"deviations/{paper.name}.html" if deviations_file(paper).exists() else None
             drawn = [
                 {"title": p.title, "svg": as_svg(partial(p.draw, self.results), p.size, p.title)}
                 for p in paper.pictures
             ]
-            papers.append({"name": paper.name, "title": paper.title, "tables": tables, "summary": text, "deviations": link,
+            papers.append({"name": paper.name, "title": paper.title, "tables": tables, "total": total, "deviations": link,
                            "pictures": drawn})  # fmt: skip
-        self.page("index.html", "index.html", "GNN benchmarks: five papers, our own runs", papers=papers)
+        total = total_of([paper["total"] for paper in papers])
+        self.page(
+            "index.html",
+            "index.html",
+            "GNN benchmarks: five papers, our own runs",
+            papers=papers,
+            total=total,
+            rule=Agrees.rule,
+        )
 
     def table(self, made):
         view, file = made.view, find_table(made.table.name)
@@ -214,7 +220,14 @@ def summary_of(made):
         "runs": sum(len(line.results) for line in made.begun),
         "agree": words.count("yes"),
         "differ": sum(word.startswith("no") for word in words),
+        "open": words.count(""),
+        "again": made.table.of_other_tables,
     }
+
+
+def total_of(lines):
+    """The sums of several lines of the overview."""
+    return {key: sum(line[key] for line in lines) for key in ("rows", "begun", "agree", "differ", "open")}
 
 
 def model_of(line):

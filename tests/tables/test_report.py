@@ -11,6 +11,7 @@ from records import result, save
 from runs.table_files import ROOT
 from tables import report
 from tables.documents import anchor_of, as_html, entries_of
+from tables.papers import PAPERS
 from tables.sources import models
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -79,6 +80,15 @@ def test_no_page_has_an_id_twice(site):
 def test_the_overview_counts_rows_that_agree(site):
     text = (site / "index.html").read_text()
     assert "rows have runs of ours" in text and "Table 3: CSL" in text
+    cells = [
+        re.findall(r"<td>(\d+)</td>", line) for line in text.splitlines() if line.startswith("<tr><td") and "#" in line
+    ]
+    total = next(re.findall(r"<td>(\d+)</td>", line) for line in text.splitlines() if "all five" in line)
+    assert len(cells) == len(PAPERS) and [sum(map(int, column)) for column in zip(*cells, strict=True)] == list(
+        map(int, total)
+    )
+    for _, run, *parts in cells:
+        assert int(run) == sum(map(int, parts))
 
 
 def test_every_model_has_a_page_with_equation_and_code(site):
