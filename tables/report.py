@@ -151,13 +151,13 @@ class Site:
                 f"models/{slug(name)}.html",
                 "model.html",
                 name,
+                summary="" if model.summary in model.description else model.summary,
                 description=model.description,
                 layers=model.layers,
                 lines=lines.get(name, []),
                 files=[{"path": path, "code": highlighted((ROOT / path).read_text())} for path in files],
             )
-            first = (model.layers[0].equation if model.layers else model.description).strip().splitlines()[:1]
-            items.append({"page": f"{slug(name)}.html", "name": name, "text": "".join(first)})
+            items.append({"page": f"{slug(name)}.html", "name": name, "text": model.summary})
         text = "Every model with its equations, its code, and all of its rows, paper beside ours."
         self.page("models/index.html", "list.html", "Models", text=text, items=items)
 

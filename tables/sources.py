@@ -16,11 +16,12 @@ class Part(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A model: its net and the layers that the net's file takes from layers/."""
+    """A model: its net and the parts of layers/ that the net uses."""
 
     name: str
     path: str
-    description: str
+    summary: str  # what it is, in a sentence or two
+    description: str  # the docstring of its class, which may be empty
     layers: tuple
 
 
@@ -44,14 +45,38 @@ def class_of(path, name):
     return next((node for node in tree_of(path).body if isinstance(node, ast.ClassDef) and node.name == name), None)
 
 
-def layers_of(path):
-    """The layers that a net's file imports and that have a docstring."""
-    found = []
-    for name, file in imported(path, "layers").items():
-        statement = class_of(file, name)
+def used_by(path, name):
+    """The names that a class uses, itself or by what it uses of its own file, in the order of their places there."""
+    defined = {}
+    for node in tree_of(path).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        defined |= {getattr(target, "id", getattr(target, "name", None)): node for target in targets}
+    found, todo = {name: (0, 0)}, [name]
+    while todo:
+        for node in ast.walk(defined[todo.pop()]):
+            if isinstance(node, ast.Name) and node.id not in found:
+                found[node.id] = (node.lineno, node.col_offset)
+                todo += [node.id] * (node.id in defined)
+    return sorted(found, key=found.get)
+
+
+def layers_of(path, name):
+    """The parts of layers/ that a net uses and that have a docstring: its layers first, then what helps them."""
+    files, found = imported(path, "layers"), []
+    for part in used_by(path, name):
+        statement = class_of(files[part], part) if part in files else None
         if statement is not None and (text := ast.get_docstring(statement)):
-            found.append(Part(name, file, text))
-    return tuple(found)
+            found.append(Part(part, files[part], text))
+    return tuple(sorted(found, key=lambda part: not part.name.endswith("Layer")))
+
+
+def docstring_of(path, name):
+    """That of a class, or of the class of the same file that it is made from."""
+    statement = class_of(path, name)
+    if statement is None:
+        return ""
+    bases = [base.id for base in statement.bases if isinstance(base, ast.Name)]
+    return ast.get_docstring(statement) or "".join(docstring_of(path, base) for base in bases)
 
 
 @cache
@@ -66,6 +91,8 @@ def models():
     found = {}
     for key, value in zip(table.keys, table.values, strict=True):
         path = files[value.id]
-        description = ast.get_docstring(class_of(path, value.id)) or ast.get_docstring(tree_of(path)) or ""
-        found[key.value] = Model(key.value, path, description, layers_of(path))
+        own = docstring_of(path, value.id)
+        alone = list(files.values()).count(path) == 1  # a file of several nets says at each class what it is
+        summary = ast.get_docstring(tree_of(path)) if alone else own.split("\n\n")[0]
+        found[key.value] = Model(key.value, path, summary, own, layers_of(path, value.id))
     return found

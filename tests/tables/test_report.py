@@ -93,6 +93,9 @@ def test_the_overview_counts_rows_that_agree(site):
 
 def test_every_model_has_a_page_with_equation_and_code(site):
     assert models()["GatedGCN"].layers and "η_ij" in models()["GatedGCN"].layers[0].equation
+    assert models()["GAT"].layers[0].name == "GATLayer"
+    assert not models()["Fingerprint"].layers  # that of GraphSAGE in the same file is not its own
+    assert all(model.summary for model in models().values())
     for name in models():
         text = (site / "models" / f"{report.slug(name)}.html").read_text()
         assert f"<h1>{report.clean(name)}</h1>" in text and 'class="code"' in text
