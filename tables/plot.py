@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from runs.collect import report
+from runs.collect import report, set_aside
 from runs.files import RunError, write_atomic
 from tables.compare import mean_and_deviation
 from tables.formats import clean
@@ -36,7 +36,7 @@ def read_curves(folders):
     runs = {}
     for folder in folders:
         for path in sorted(Path(folder).rglob("metrics.jsonl")):
-            if any(part.startswith("replaced-") for part in path.parts):
+            if any(map(set_aside, path.relative_to(folder).parts)):
                 continue
             try:
                 lines = path.read_text().splitlines(keepends=True)
@@ -224,12 +224,17 @@ def read_attention(folder):
 
 
 def attention_figure(parser, arguments):
-    """A line of panels per run, a panel per layer, a bar per distance (LRGB, appendix E)."""
     if not arguments.what:
         parser.error("attention: name the folders of runs, out/…/seed_S/fold_F")
-    runs = {folder: read_attention(folder) for folder in arguments.what}
+    figure = Figure(layout="constrained")
+    draw_attention(figure, {folder: read_attention(folder) for folder in arguments.what})
+    return figure
+
+
+def draw_attention(figure, runs):
+    """A line of panels per run, a panel per layer, a bar per distance (LRGB, appendix E)."""
     width = max(len(content["layers"]) for content in runs.values())
-    figure = Figure(figsize=(4 * width, 3.4 * len(runs)), layout="constrained")
+    figure.set_size_inches(4 * width, 3.4 * len(runs))
     figure.get_layout_engine().set(rect=(0, 0, 1, 0.94))
     panels = figure.subplots(len(runs), width, squeeze=False)
     for line, (folder, content) in zip(panels, runs.items(), strict=True):
@@ -245,7 +250,6 @@ def attention_figure(parser, arguments):
             (0, 1.15), xycoords="axes fraction", fontsize=7,
         )  # fmt: skip
         where.set_in_layout(False)
-    return figure
 
 
 def table_figure(parser, arguments):

@@ -1,7 +1,7 @@
 """A web report of all results: a folder of plain pages that opens from disk, without a server, a network or JavaScript.
 
     python -m tables.report results --out site                 the papers' tables, models and deviations
-    python -m tables.report results out --out site             with runs of yours; their learning curves are drawn
+    python -m tables.report results out --out site             with runs of yours, their learning curves and attention
     python -m tables.report results --out site --cards cards   with a card per dataset, made by python -m tools.cards
 
 Needs requirements-site.txt; `bash site.sh` installs it and does everything.
@@ -15,7 +15,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from runs.collect import existing_folder, read_results, report
+from runs.collect import existing_folder, read_results, report, set_aside
 from runs.table_files import ROOT, find_table
 from tables.columns import Agrees, Beside, Parameters, Score, runs
 from tables.documents import as_html, code_style, entries_of, highlighted
@@ -23,14 +23,13 @@ from tables.formats import clean
 from tables.pages import command_of, tables_made
 from tables.papers import PAPERS
 from tables.pictures import as_svg
-from tables.plot import draw_cost, draw_curves, draw_table, read_curves, table_points
+from tables.plot import draw_attention, draw_cost, draw_curves, draw_table, read_attention, read_curves, table_points
 from tables.sources import models
 
 SITE = Path(__file__).with_name("site")
 STAMP = "made-by-tables.report"  # marks a folder that may be replaced
 MENU = (("Overview", "index.html"), ("Models", "models/index.html"), ("Datasets", "datasets/index.html"))
 WIDTH = 9  # of pictures, in inches: what is 8 points high is then as high as the text of the tables
-CURVES = (("Learning curves", "curves.html"),)
 
 
 def slug(name):
@@ -41,10 +40,12 @@ def slug(name):
 class Site:
     """The pages, {path: text}; `page` fills a template."""
 
-    def __init__(self, results, cards=None, curves=()):
+    def __init__(self, results, cards=None, curves=(), attention=()):
         from jinja2 import Environment, FileSystemLoader
 
-        self.results, self.cards, self.curves = results, cards, curves
+        self.results, self.cards, self.curves, self.attention = results, cards, curves, attention
+        self.menu = [*MENU, *[("Learning curves", "curves.html")] * bool(curves)]
+        self.menu += [("Attention", "attention.html")] * bool(attention)
         self.templates = Environment(
             loader=FileSystemLoader(SITE), autoescape=True, trim_blocks=True, keep_trailing_newline=True
         )
@@ -57,7 +58,7 @@ class Site:
         text = self.templates.get_template(template).render(
             title=clean(title),
             root=root,
-            menu=MENU + (CURVES if self.curves else ()),
+            menu=self.menu,
             n_results=len(self.results),
             **values,
         )
@@ -71,6 +72,10 @@ class Site:
             self.table(made)
         self.models()
         self.datasets()
+        if self.curves:
+            self.learning_curves()
+        if self.attention:
+            self.attention_by_distance()
         return self.pages
 
     # ----------------------------------------------------------------------------------------------------------------
@@ -176,8 +181,6 @@ class Site:
             items.append({"page": f"{slug(name)}.html", "name": name, "text": f"in {n} table{'s' * (n != 1)}"})
         text = "Every dataset of the tables. A picture is there where the data was at hand when this report was made."
         self.page("datasets/index.html", "list.html", "Datasets", text=text, items=items)
-        if self.curves:
-            self.learning_curves()
 
     def learning_curves(self):
         groups = {}
@@ -190,7 +193,17 @@ class Site:
                 lambda figure, group=group: draw_curves(figure, group), (WIDTH, 3.2), f"learning curves of {name}"
             )
             html.append({"title": name, "svg": svg})
-        self.page("curves.html", "curves.html", "Learning curves", pictures=html)
+        text = "Dotted: training, solid: validation."
+        self.page("curves.html", "curves.html", "Learning curves", text=text, pictures=html)
+
+    def attention_by_distance(self):
+        html = []
+        for folder, content in self.attention.items():
+            title = "/".join(folder.parts[-3:])
+            svg = as_svg(partial(draw_attention, runs={folder: content}), (WIDTH, 3), f"attention of {title}")
+            html.append({"title": title, "svg": svg})
+        text = "The mean attention between two nodes by their distance, layer by layer, as python -m tools.attention measured it."
+        self.page("attention.html", "curves.html", "Attention by distance", text=text, pictures=html)
 
 
 def path_of(made):
@@ -355,6 +368,19 @@ def read_cards(folder):
     return found
 
 
+def read_attentions(folders):
+    """{folder of a run: what tools.attention wrote there}"""
+    found = {}
+    for folder in map(Path, folders):
+        for path in sorted(folder.rglob("attention.json")):
+            try:
+                if not any(map(set_aside, path.relative_to(folder).parts)):
+                    found[path.parent] = read_attention(path.parent)
+            except SystemExit as error:  # a damaged file takes no page with it
+                report([str(error)])
+    return found
+
+
 def write(pages, out):
     """Put the pages at `out`: into a folder beside it first, then renamed, so that nobody sees half a site."""
     out = Path(out).resolve()
@@ -387,7 +413,8 @@ def main(argv=None):
     results, problems = read_results(arguments.folders)
     report(problems)
     with_curves = [folder for folder in arguments.folders if next(Path(folder).rglob("metrics.jsonl"), None)]
-    site = Site(results, arguments.cards, read_curves(with_curves) if with_curves else ())
+    curves = read_curves(with_curves) if with_curves else ()
+    site = Site(results, arguments.cards, curves, read_attentions(arguments.folders))
     pages = site.everything()
     write(pages, arguments.out)
     print(f"{len(pages)} files: open {arguments.out / 'index.html'}")

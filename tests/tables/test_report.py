@@ -26,7 +26,7 @@ OPTIONS = [
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The report of the project's own results, with one card and one learning curve."""
+    """The report of the project's own results, with a card, a learning curve and the attention of a run."""
     folder = tmp_path_factory.mktemp("report")
     (cards := folder / "cards").mkdir()
     (cards / "CSL.json").write_text(json.dumps({"name": "CSL", "text": "150 graphs <b>", "picture": "CSL.png"}))
@@ -37,6 +37,10 @@ def site(tmp_path_factory):
     (run / "metrics.jsonl").write_text(
         "".join(json.dumps({"epoch": e, "train": values, "val": values}) + "\n" for e in (1, 2))
     )
+    content = {"dataset": "Peptides-func", "graphs": 2, "layers": [[0.2, 0.1, None], [0.3, 0.2, 0.1]]}
+    (run / "attention.json").write_text(json.dumps(content))
+    (damaged := folder / "out" / "CSL" / "GCN" / "seed_2" / "fold_0").mkdir(parents=True)
+    (damaged / "attention.json").write_text("{")
     words = [str(ROOT / "results"), str(folder / "out"), "--out", str(folder / "site"), "--cards", str(cards)]
     assert report.main(words) == 0
     return folder / "site"
@@ -100,6 +104,11 @@ def test_every_model_has_a_page_with_equation_and_code(site):
         text = (site / "models" / f"{report.slug(name)}.html").read_text()
         assert f"<h1>{report.clean(name)}</h1>" in text and 'class="code"' in text
     assert "table3/GCN-LapPE-L4" in (site / "models" / "GCN.html").read_text()
+
+
+def test_attention_by_distance(site):
+    text = (site / "attention.html").read_text()
+    assert "GCN/seed_1/fold_0" in text and "layer 2" in text and "seed_2" not in text
 
 
 def test_cards_and_curves(site):
