@@ -20,7 +20,7 @@ from typing import NamedTuple
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from runs.collect import report, set_aside
 from runs.files import RunError, write_atomic
@@ -244,6 +244,7 @@ def draw_attention(figure, runs):
             axes.bar(range(len(means)), [mean or 0.0 for mean in means], width=0.9)
             axes.set_title(f"layer {i + 1}")
             axes.set_xlabel("distance")
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         line[0].set_ylabel("mean attention")
         where = line[0].annotate(
             plain_text(f"{content['dataset']}, {content['graphs']} graphs: {'/'.join(Path(folder).parts[-3:])}"),

@@ -169,17 +169,21 @@ class Site:
     def datasets(self):
         used, items = tables_by_dataset(self.made), []
         cards = read_cards(self.cards) if self.cards else {}
-        for name in sorted({*used, *cards}, key=str.lower):
+        for name in sorted({*used, *cards}, key=lambda name: (name not in used, name.lower())):
             card, path = cards.get(name), f"datasets/{slug(name)}.html"
             picture = None
             if card and card.get("picture"):
                 picture = f"{slug(name)}{Path(card['picture']).suffix}"
                 self.pages[f"datasets/{picture}"] = (self.cards / card["picture"]).read_bytes()
-            text = card["text"] if card else "Its card: python -m data.card " + name
+            text = card["text"] if card else None
             self.page(path, "dataset.html", name, card=text, picture=picture, tables=used.get(name, []))
             n = len(used.get(name, []))
-            items.append({"page": f"{slug(name)}.html", "name": name, "text": f"in {n} table{'s' * (n != 1)}"})
-        text = "Every dataset of the tables. A picture is there where the data was at hand when this report was made."
+            text = f"in {n or 'no'} table{'s' * (n > 1)}" + ", with a picture" * bool(picture)
+            items.append({"page": f"{slug(name)}.html", "name": name, "text": text})
+        text = (
+            "Every dataset of the tables, then others. Counts and a picture are there where the data was at hand when this "
+            "report was made: GNN_DATA=FOLDER bash site.sh NAME ... adds those named."
+        )
         self.page("datasets/index.html", "list.html", "Datasets", text=text, items=items)
 
     def learning_curves(self):
