@@ -76,8 +76,9 @@ class BREC(GraphDataset):
     # graphs occur twice (docs/deviations/brec.md)
     sizes = (800, 27804, 2 * 114752, 7, 198)  # graphs, nodes, directed edges, fewest and most nodes of a graph
 
-    def __init__(self, config=None):
-        # no positional encodings in the store: they depend on the numbering, so each copy must get its own
+    def __init__(self, config=None, needs=None):
+        if needs:  # positional encodings depend on the numbering, so each copy must get its own
+            raise DataError(f"BREC: its store has no transforms: asked for {', '.join(needs)}")
         super().__init__(config)
         first = np.cumsum([0, *(kind.n_pairs for kind in KINDS)])
         limits = [min(kind.n_pairs, self.config.limit or kind.n_pairs) for kind in KINDS]

@@ -1,5 +1,6 @@
 """The card says what a dataset is and what the paper says of it; the check finds what is wrong with one's own."""
 
+import inspect
 import zipfile
 
 import numpy as np
@@ -182,3 +183,9 @@ def test_text_files_and_other_things(tmp_path, capsys):
     (tmp_path / "x.txt").write_text("x")
     for path in (tmp_path / "x.txt", tmp_path / "nowhere", tmp_path):
         assert run(path, capsys)[0] == 1
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_dataset_can_be_opened_by_its_name(name):
+    """open_dataset hands each of them a configuration and what the net needs."""
+    inspect.signature(DATASETS[name]).bind(DataConfig(), needs=None)
