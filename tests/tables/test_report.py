@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from records import result, save
@@ -129,6 +130,16 @@ def test_names_from_files_are_escaped(tmp_path):
         "x.html", "dataset.html", name, card=json.dumps(config), picture=None, tables=[{"page": name, "title": name}]
     )
     assert "<script>alert" not in site.pages["x.html"] and "&lt;script&gt;" in site.pages["x.html"]
+
+
+def test_names_of_folders_are_escaped_in_pictures_too():
+    name, values = "<b>x/seed_1/fold_0", {"loss": 1.0, "accuracy": 50.0}
+    content = {"dataset": "<b>", "graphs": 1, "layers": [[0.5, 0.5]]}
+    site = report.Site([], curves={name: [(1, values, values)]}, attention={Path("out") / name: content})
+    site.learning_curves()
+    site.attention_by_distance()
+    for page in ("curves.html", "attention.html"):
+        assert "<b>" not in site.pages[page] and "&lt;b&gt;x" in site.pages[page]
 
 
 def test_markdown_of_the_documents():
