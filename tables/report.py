@@ -259,11 +259,11 @@ def row_of(line, columns, cells, judge, view):
     wrong = {f"{header}, {view.ours}" for header in judge.differing(line)} if word.startswith("no") else ()
     shown = []
     for column, cell in zip(columns, cells, strict=True):
-        value = next((v for v in cell.values if isinstance(v, int | float)), None)
         link = f"#config-{slug(line.rows[0].key)}" if column.header == "row" and line.rows else None
         kind = "verdict" if column.header == "agrees" else "no" if column.header in wrong else None
-        order = None if value is None else json.dumps(value)  # Infinity, as JavaScript has it
-        shown.append({"text": clean(cell.text), "mark": cell.mark, "value": order, "link": link, "class": kind})
+        shown.append(
+            {"text": clean(cell.text), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind}
+        )
     verdict = "yes" if word == "yes" else "no" if word.startswith("no") else ""
     return {
         "cells": shown,
@@ -272,6 +272,11 @@ def row_of(line, columns, cells, judge, view):
         "dataset": line.dataset or "",
         "ours": state_of(line, word),
     }
+
+
+def order_of(cell):
+    """What a cell is sorted by, in JavaScript's words, as Infinity; None: by its text."""
+    return next((json.dumps(value) for value in cell.values if isinstance(value, int | float)), None)
 
 
 def configuration_of(row):
@@ -333,10 +338,10 @@ def lines_by_model(tables):
                 {
                     "page": path_of(made),
                     "name": f"{made.table.name}/{line.name}" + (f" on {made.dataset}" if made.dataset else ""),
-                    "params": Parameters().both(line).text,
-                    "paper": main.paper(line).text,
-                    "ours": main.cell(line).text,
-                    "runs": runs(line).text,
+                    "cells": [
+                        {"text": clean(cell.text), "value": order_of(cell)}
+                        for cell in (Parameters().both(line), main.paper(line), main.cell(line), runs(line))
+                    ],
                     "word": word,
                     "verdict": "yes" if word == "yes" else "no" if word else "",
                 }

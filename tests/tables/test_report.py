@@ -245,6 +245,14 @@ def test_a_click_sorts(open_page):
     assert "-" in ours and "-" not in ours[: ours.index("-")] and set(ours[ours.index("-") :]) == {"-"}  # no run: last
 
 
+def test_a_click_sorts_the_rows_of_a_model(open_page):
+    page = open_page("models/GCN.html")
+    page.get_by_role("button", name="test, paper").click()
+    texts = page.locator("table.sortable td:nth-child(3)").all_text_contents()
+    means = [float(text.split(" ± ")[0]) for text in texts if text != "-"]
+    assert len(means) > 10 and means == sorted(means)
+
+
 def test_filters(open_page):
     page = open_page("benchmarking_gnns/table6.html")
     n = len(column(page, 1))
