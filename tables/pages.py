@@ -1,4 +1,5 @@
-"""Writes docs/reproduce.md (what each table costs and how far our own runs are) and the tables of results/, from results alone.
+"""Writes docs/reproduce.md (what each table costs and how far our own runs are), the tables of results/ and the state of the five
+papers in README.md, from results alone.
 
 python -m tables.pages           writes the pages
 python -m tables.pages --check   exit 1 if a page is not what the results say
@@ -18,6 +19,9 @@ from tables.papers import PAPERS
 from tables.table import View, table_view
 
 PAGE = ROOT / "docs" / "reproduce.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- by python -m tables.pages: -->\n", "<!-- end -->"
+STATE = {"rows": "rows", "begun": "run", "agree": "agree", "differ": "differ", "open": "not judged"}
 HEADER = ("command", "rows", "runs", "GPU hours", "CPU hours", "our runs", "agree")
 TEXT = """# Reproducing the tables
 
@@ -99,6 +103,44 @@ def overview(made):
     )
 
 
+def judge_of(made):
+    """The column that says whether a row agrees; nothing does where ours are not to be compared."""
+    columns = made.table.columns if made.view.compared else ()
+    return next((column for column in columns if isinstance(column, Agrees)), Agrees())
+
+
+def counts(made):
+    """How many rows a table has, have runs of ours, agree, differ and cannot be judged."""
+    words = [judge_of(made).word(line) for line in made.view.lines if line.results or line.parts]
+    differ = sum(word.startswith("no") for word in words)
+    return dict(
+        zip(STATE, (len(made.view.lines), len(words), words.count("yes"), differ, words.count("")), strict=True)
+    )
+
+
+def total_of(lines):
+    """The sums of several counts."""
+    return {key: sum(line[key] for line in lines) for key in STATE}
+
+
+def state_of_the_papers(tables):
+    """The table of README.md: a line per paper, its tables together; those that show runs of others again are left out."""
+    rows = [("paper", *STATE.values()), ["---"] * (1 + len(STATE))]
+    for paper in PAPERS:
+        own = [m for made in tables for m in made if m.paper is paper and not m.table.of_other_tables]
+        rows.append((paper.title, *map(str, total_of([counts(m) for m in own]).values())))
+    return markdown_lines(rows)
+
+
+def with_state(text, lines):
+    """README.md with these lines between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise SystemExit(f"{README}: no table between {BEGIN.strip()} and {END}: put both lines back")
+    return "".join([before, BEGIN, "\n".join(lines), "\n", END, after])
+
+
 def wanted(lines):
     """{(identity, seed): (runs, GPU hours)} behind the lines, each once; a printed time is that of one seed with all its folds."""
     runs = {}
@@ -131,6 +173,7 @@ def pages():
     tables = [tables_made(paper, table, results) for paper in PAPERS for table in paper.tables]
     rows = [HEADER, ["---"] * len(HEADER), *map(overview, tables), total(tables)]
     pages = {PAGE: TEXT + "\n".join(markdown_lines(rows)) + "\n"}
+    pages[README] = with_state(README.read_text(), state_of_the_papers(tables))
     return pages | {RESULTS / m.page: m.text() for made in tables for m in made if m.begun}
 
 

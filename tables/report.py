@@ -20,7 +20,7 @@ from runs.table_files import ROOT, find_table
 from tables.columns import Agrees, Beside, Parameters, Score, runs
 from tables.documents import as_html, code_style, entries_of, highlighted
 from tables.formats import clean
-from tables.pages import command_of, tables_made
+from tables.pages import command_of, counts, judge_of, tables_made, total_of
 from tables.papers import PAPERS
 from tables.pictures import as_svg
 from tables.plot import draw_attention, draw_cost, draw_curves, draw_table, read_attention, read_curves, table_points
@@ -218,33 +218,12 @@ def deviations_file(paper):
     return ROOT / "docs" / "deviations" / f"{paper.name}.md"
 
 
-def judge_of(made):
-    """The column that says whether a row agrees; nothing does where ours are not to be compared."""
-    columns = made.table.columns if made.view.compared else ()
-    return next((column for column in columns if isinstance(column, Agrees)), Agrees())
-
-
 def summary_of(made):
     """A line of the overview."""
-    words = [judge_of(made).word(line) for line in made.begun]
-    return {
-        "page": path_of(made),
-        "title": f"{made.table.label}: {made.table.title}"
-        + (f", {made.table.variant}" if made.table.variant else "")
-        + (f", ours on {made.dataset}" if made.dataset else ""),
-        "rows": len(made.view.lines),
-        "begun": len(made.begun),
-        "runs": sum(len(line.results) for line in made.begun),
-        "agree": words.count("yes"),
-        "differ": sum(word.startswith("no") for word in words),
-        "open": words.count(""),
-        "again": made.table.of_other_tables,
-    }
-
-
-def total_of(lines):
-    """The sums of several lines of the overview."""
-    return {key: sum(line[key] for line in lines) for key in ("rows", "begun", "agree", "differ", "open")}
+    title = f"{made.table.label}: {made.table.title}"
+    title += f", {made.table.variant}" if made.table.variant else ""
+    title += f", ours on {made.dataset}" if made.dataset else ""
+    return counts(made) | {"page": path_of(made), "title": title, "again": made.table.of_other_tables}
 
 
 def model_of(line):

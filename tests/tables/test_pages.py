@@ -1,5 +1,9 @@
 """docs/reproduce.md and the pages of results/ are what the results say now."""
 
+import re
+
+import pytest
+
 from runs.collect import read_results
 from runs.table_files import ROOT
 from tables import pages
@@ -77,7 +81,23 @@ def test_a_page_names_the_command_that_makes_it(tmp_path, monkeypatch):
     save(tmp_path / "results", result("table2_ZINC/GCN-L4", 41, 0.4, metric="MAE", changes={"dataset": "ZINC-redrawn"}))
     monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
     made = pages.pages()
-    (page,) = set(made) - {pages.PAGE}
+    (page,) = set(made) - {pages.PAGE, pages.README}
     assert str(page.relative_to(tmp_path)) == "results/benchmarking_gnns/table2_ZINC_ZINC-redrawn.md"
     command = "python -m tables.table table2_ZINC --dataset ZINC-redrawn --out_dir results --format markdown"
     assert made[page].endswith(f"Made by `{command}`.\n")
+
+
+def test_README_has_a_line_per_paper_from_the_results(tmp_path, monkeypatch):
+    """One row of Table 3 agrees, one does not; what stands around the marks stays."""
+    rows = [result("table3/GCN-LapPE-L4", 14, 100.0), result("table3/MLP-LapPE-L4", 14, 0.0)]
+    save(tmp_path / "results", *rows)
+    monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(pages, "README", tmp_path / "README.md")
+    pages.README.write_text(f"before\n{pages.BEGIN}old\n{pages.END}\nafter\n")
+    before, _, paper, *others = pages.pages()[pages.README].split("\n|")
+    assert before == f"before\n{pages.BEGIN}| paper | rows | run | agree | differ | not judged |"
+    assert re.fullmatch(r" Benchmarking Graph Neural Networks \| \d+ \| 2 \| 1 \| 1 \| 0 \|", paper)
+    assert len(others) == 4 and others[-1].endswith(f"| 0 | 0 | 0 | 0 |\n{pages.END}\nafter\n")
+    pages.README.write_text("no marks")
+    with pytest.raises(SystemExit, match="put both lines back"):
+        pages.pages()
