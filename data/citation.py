@@ -9,15 +9,13 @@ drawn from the seed. CF-PubMed-rebuilt is the same graph from the eight files of
 another order.
 """
 
-from itertools import chain
-
 import numpy as np
 import scipy.sparse
 
 from data.download import RawFile, find, reading
-from data.errors import DataError
+from data.errors import REMEDY, DataError
 from data.node_graphs import NodeGraph, Nodes, undirected
-from data.readers.unpack import open_file, read_npz
+from data.readers.unpack import open_file, read_npz, without_fraction
 from data.readers.unpickle import load_pickle
 
 GAUSS = "https://github.com/abojchevski/graph2gauss/raw/master/data/{}.npz"
@@ -39,7 +37,11 @@ class Documents(NodeGraph):
     def read(self):
         path = find(self.raw_files[0], self.config)
         adjacency, words = read_csr(path, "adj"), read_csr(path, "attr")
-        label = read_npz(path, "labels")["labels"].astype(np.int64)
+        if words.shape != (self.counts[0], self.counts[2]):  # before memory is taken
+            raise DataError(
+                f"{path}, attr: shape {words.shape}, of {self.name} {(self.counts[0], self.counts[2])}: {REMEDY}"
+            )
+        label = read_npz(path, "labels")["labels"]
         return Nodes((words.toarray() > 0).astype(np.float32), label, undirected(np.stack(adjacency.nonzero(), 1)))
 
 
@@ -52,7 +54,10 @@ def read_csr(path, prefix):
 
 def csr(data, indices, indptr, shape, where):
     with reading(where):
-        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
+        if (data := np.asarray(data)).dtype.kind not in "biuf":
+            raise ValueError(f"values of type {data.dtype}, expected numbers")
+        indices, indptr, shape = (without_fraction(values, "a place") for values in (indices, indptr, shape))
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)
     return matrix
 
@@ -116,17 +121,26 @@ class Planetoid(NodeGraph):
 
     def read(self):
         allx, tx, ally, ty, graph = (self.unpickled(file) for file in self.raw_files[:5])
-        path = find(self.raw_files[5], self.config)
+        path, (n, _, width, n_classes) = find(self.raw_files[5], self.config), self.counts
         with reading(path):
-            place = np.array([int(word) for word in path.read_text().split()])
+            place = without_fraction([int(word) for word in path.read_text().split()], "a place")
         allx, tx = (to_csr(matrix, self.raw_files[k].path) for k, matrix in enumerate((allx, tx)))
-        n = max(len(graph), int(place.max(initial=-1)) + 1)
-        x, y = np.zeros((n, allx.shape[1]), np.float32), np.zeros((n, ally.shape[1]))
+        seen = [getattr(part, "shape", None) for part in (allx, tx, ally, ty)]
+        n_all, n_test = allx.shape[0], len(place)
+        if seen != [(n_all, width), (n_test, width), (n_all, n_classes), (n_test, n_classes)]:
+            raise DataError(
+                f"{path}: {n_test} places, allx, tx, ally and ty of shapes {seen}: they do not belong together"
+            )
+        if not isinstance(graph, dict) or n_all > n or place.min(initial=0) < 0 or place.max(initial=0) >= n:
+            raise DataError(
+                f"{path}: {n_all} rows of allx, places up to {place.max(initial=0)}, expected {n} nodes: {REMEDY}"
+            )
+        x, y = np.zeros((n, width), np.float32), np.zeros((n, n_classes))
         with reading(path):
-            x[: allx.shape[0]], y[: len(ally)] = allx.toarray() > 0, ally
-            x[place], y[place] = tx.toarray() > 0, ty
-        edges = [(a, b) for a, others in graph.items() for b in others]
-        return Nodes(x, y.argmax(1), undirected(edges))
+            x[:n_all], y[:n_all] = allx.toarray() > 0, without_fraction(ally, "ally")
+            x[place], y[place] = tx.toarray() > 0, without_fraction(ty, "ty")
+        with reading(self.raw_files[4].path):
+            return Nodes(x, y.argmax(1), undirected([(a, b) for a, others in graph.items() for b in others]))
 
     def unpickled(self, file):
         path = find(file, self.config, also=(f"{file.path}.gz",))
@@ -136,9 +150,10 @@ class Planetoid(NodeGraph):
 
 def to_csr(state, where):
     """A sparse matrix from what its pickle holds."""
-    if not {"data", "indices", "indptr"} <= set(state):
-        raise DataError(f"{where}: it holds {', '.join(chain(state))}: expected a sparse matrix")
-    return csr(state["data"], state["indices"], state["indptr"], state.get("_shape") or state["shape"], where)
+    if not isinstance(state, dict) or not {"data", "indices", "indptr"} <= set(state):
+        found = ", ".join(map(str, state)) if isinstance(state, dict) else type(state).__name__
+        raise DataError(f"{where}: it holds {found[:200]}: expected a sparse matrix")
+    return csr(state["data"], state["indices"], state["indptr"], state.get("_shape", state.get("shape")), where)
 
 
 class RebuiltCFPubMed(Planetoid):

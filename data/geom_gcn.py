@@ -55,12 +55,12 @@ class GeomGCN(NodeGraph):
 
     def read(self):
         x, label = self.read_nodes()
-        return Nodes(x, label, distinct(self.read_edges()), tuple(map(self.read_split, self.split_files)))
+        return Nodes(x, label, self.read_edges(), tuple(map(self.read_split, self.split_files)))
 
     def read_edges(self):
         rows = rows_of(self.found(self.edge_file), 2)
         with reading(self.edge_file.path):
-            return np.array([[int(word) for word in row] for row in rows])
+            return distinct([[int(word) for word in row] for row in rows])
 
     def read_nodes(self):
         """(features (n, d), labels (n,)), nodes in the order of their numbers."""
@@ -83,8 +83,10 @@ class GeomGCN(NodeGraph):
         return x[order], label[order]
 
     def read_split(self, file):
-        masks = read_npz(self.found(file), "train_mask", "val_mask", "test_mask")
-        return of_masks(*masks.values())
+        path = self.found(file)
+        masks = read_npz(path, "train_mask", "val_mask", "test_mask")
+        with reading(path):
+            return of_masks(*masks.values())
 
     def found(self, file):
         return find(file, self.config, also=(f"{file.path}.gz",))

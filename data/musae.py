@@ -8,14 +8,13 @@ are not public in this form: every node has the feature 1. Splits are drawn from
 """
 
 import csv
-import json
 
 import numpy as np
 
 from data.download import RawFile, find, reading
-from data.errors import DataError
-from data.node_graphs import NodeGraph, Nodes, undirected
-from data.readers.unpack import TABLE, Zip, lines, read_npz
+from data.errors import REMEDY, DataError
+from data.node_graphs import NodeGraph, Nodes, pairs, undirected
+from data.readers.unpack import TABLE, Zip, lines, parse_json, read_npz, without_fraction
 
 URL = "https://graphmining.ai/datasets/ptg/{}.npz"
 
@@ -33,10 +32,7 @@ class Reduced(NodeGraph):
     def read(self):
         path = find(self.raw_files[0], self.config)
         arrays = read_npz(path, "features", "edges", "target")
-        edges = arrays["edges"].astype(np.int64)
-        if edges.ndim != 2 or edges.shape[1] != 2:
-            raise DataError(f"{path}: edges of shape {edges.shape}: expected two columns")
-        return Nodes(arrays["features"], arrays["target"].astype(np.int64), edges)
+        return Nodes(arrays["features"], arrays["target"], arrays["edges"])
 
 
 class Raw(NodeGraph):
@@ -56,27 +52,36 @@ class Raw(NodeGraph):
         path = find(self.raw_files[0], self.config)
         with Zip(path) as archive, reading(path):
             edges = read_columns(archive, "edges.csv")
-            edges = np.array([[int(word) for word in row] for row in edges[1:]])
+            edges = pairs([[int(word) for word in row] for row in edges[1:]])
             heading, *rows = read_columns(archive, "target.csv")
             number, column = heading.index(self.number), heading.index(self.column)
-            n = int(edges.max()) + 1
+            n, edges = int(edges.max()) + 1, undirected(edges)
             label_of = {
                 int(row[number]): row[column] for row in rows if int(row[number]) < n
             }  # Twitch-FR has two too many
+            if sorted(label_of) != list(range(len(label_of))) or len(label_of) != n:
+                raise DataError(
+                    f"{path}, target.csv: {len(label_of)} nodes, edges.csv has them up to {n - 1}: {REMEDY}"
+                )
             classes = sorted(set(label_of.values()), key=lambda c: (len(c), c) if c.isdigit() else (0, c))
             label = np.array([classes.index(label_of[i]) for i in range(n)])
             x = self.features(archive, n)
-        edges = undirected(edges)
         own = np.repeat(np.arange(n)[:, None], 2, axis=1)
         return Nodes(x, label, np.concatenate([edges, own]) if self.loops else edges)
 
     def features(self, archive, n):
         if "features.json" not in archive.sizes:
             return np.ones((n, 1), np.float32)
-        listed = json.loads(archive.read("features.json", TABLE))
-        x = np.zeros((n, max(max(map(int, columns), default=-1) for columns in listed.values()) + 1), np.float32)
+        where, width = f"{archive.where}, features.json", self.counts[2]
+        listed = parse_json(archive.read("features.json", TABLE), where)
+        x, last = np.zeros((n, width), np.float32), -1
         for node, columns in listed.items():
-            x[int(node), [int(c) for c in columns]] = 1
+            columns, i = without_fraction(columns, f"features of node {node}"), int(node)
+            if not 0 <= i < n or columns.min(initial=0) < 0 or columns.max(initial=0) >= width:
+                raise DataError(f"{where}, node {node}: expected nodes below {n} with features below {width}: {REMEDY}")
+            x[i, columns], last = 1, max(last, columns.max(initial=-1))
+        if last != width - 1:
+            raise DataError(f"{where}: features up to {last}, expected {width - 1}: {REMEDY}")
         return x
 
 

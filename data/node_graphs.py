@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from data.dataset import Declared, GraphDataset, Target, numbers
-from data.errors import DataError, StoreError
+from data.download import reading
+from data.errors import DataError, StoreError, WrongValue
 from data.folds import NodeFold
+from data.readers.unpack import without_fraction
 from data.splits import PARTS, evenly_spaced, random_split
 from data.store import Field, PackedWriter
 
@@ -39,19 +41,16 @@ class NodeGraph(GraphDataset):
         raise TypeError(f"{type(self).__name__} does not say how it is read: define read")
 
     def build(self, path):
-        nodes = self.read()
+        file = self.raw_files[0].path
+        nodes = checked_nodes(self.read(), file)
         n, n_classes = len(nodes.label), int(nodes.label.max()) + 1
-        if len(nodes.x) != n or (len(nodes.edges) and int(nodes.edges.max()) >= n):
-            raise DataError(
-                f"{self.raw_files[0].path}: {n} labels, features of {len(nodes.x)} nodes, edges up to node "
-                f"{int(nodes.edges.max(initial=0))}: the files do not belong together"
-            )
         fields = [
             Field("node", "feat", "float32", (nodes.x.shape[1],)),
             Field("node", "label", "int64", n_types=n_classes),
         ]
-        with PackedWriter(path, self.name, fields, {"version": self.version, **self.parameters}, total=1) as writer:
-            writer.add(n, *nodes.edges.T, node={"feat": nodes.x.astype(np.float32), "label": nodes.label})
+        generator = {"version": self.version, **self.parameters}
+        with reading(file), PackedWriter(path, self.name, fields, generator, total=1) as writer:
+            writer.add(n, *nodes.edges.T, node={"feat": nodes.x, "label": nodes.label})
             for i, parts in enumerate(nodes.splits):
                 writer.add_split(f"split{i}", "node", **parts)
             if not nodes.splits:
@@ -80,18 +79,48 @@ class NodeGraph(GraphDataset):
 DRAWN = "seed{}"  # the name of a split that is drawn
 
 
+def checked_nodes(nodes, where):
+    """The same with labels and edges as int64; they and the features must fit each other."""
+    x, label = np.asarray(nodes.x), without_fraction(nodes.label, f"{where}, labels")
+    edges = without_fraction(nodes.edges, f"{where}, edges")
+    n = len(label) if label.ndim == 1 else 0
+    if x.ndim != 2 or 0 in x.shape or not n or label.min() < 0 or edges.ndim != 2 or edges.shape[1] != 2:
+        raise DataError(
+            f"{where}: features of shape {x.shape}, labels of shape {label.shape}, edges of shape {edges.shape}: expected (nodes, "
+            "features), (nodes,) from 0 on, (edges, 2): it is damaged"
+        )
+    if len(x) != n or edges.max(initial=-1) >= n:
+        raise DataError(
+            f"{where}: {n} labels, features of {len(x)} nodes, edges up to node {edges.max(initial=0)}: the files do not belong "
+            "together"
+        )
+    return Nodes(x, label, edges, nodes.splits)
+
+
 def of_masks(*masks):
-    """{part: node numbers} of three arrays of truth values; a node is in one of them at most."""
-    return dict(zip(PARTS, (np.flatnonzero(mask) for mask in masks), strict=True))
+    """{part: node numbers} of three arrays of truth values, of the same length; a node is in one of them at most."""
+    masks = [np.asarray(mask) for mask in masks]
+    if any(mask.ndim != 1 or len(mask) != len(masks[0]) or not np.isin(mask, (0, 1)).all() for mask in masks):
+        shapes = ", ".join(str(mask.shape) for mask in masks)
+        raise ValueError(f"masks of shape {shapes}: expected three of one length, with 0 or 1 per node")
+    return dict(zip(PARTS, map(np.flatnonzero, masks), strict=True))
+
+
+def pairs(edges):
+    """Edges as an array (E, 2) of int64."""
+    edges = without_fraction(edges, "edges")
+    if edges.size and (edges.ndim != 2 or edges.shape[1] != 2):
+        raise WrongValue(f"edges of shape {edges.shape}: expected two nodes each")
+    return edges.reshape(-1, 2)
 
 
 def distinct(edges):
     """Each edge (source, destination) once, sorted."""
-    return np.unique(np.asarray(edges, dtype=np.int64).reshape(-1, 2), axis=0)
+    return np.unique(pairs(edges), axis=0)
 
 
 def undirected(edges):
     """Both directions of each edge once, without self-loops."""
-    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    edges = pairs(edges)
     edges = edges[edges[:, 0] != edges[:, 1]]
     return distinct(np.concatenate([edges, edges[:, ::-1]]))

@@ -7,7 +7,6 @@ Links keep the direction in which they are stored. Of WikiCS the Taxonomy of Ben
 nodes of the first of the twenty splits and validates on its stopping nodes; data.splits=all has all twenty.
 """
 
-import json
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from data.citation import csr
 from data.download import RawFile, find, reading
 from data.node_graphs import NodeGraph, Nodes, distinct, of_masks
-from data.readers.unpack import TABLE, open_file, read_npy, read_npz
+from data.readers.unpack import TABLE, open_file, parse_json, read_npy, read_npz, without_fraction
 from data.splits import PARTS
 
 N_SPLITS = 20
@@ -23,7 +22,7 @@ N_SPLITS = 20
 
 def read_json(path):
     with reading(path), open_file(path, TABLE) as file:
-        return json.loads(file.read())
+        return parse_json(file.read(), path)
 
 
 class WikiCS(NodeGraph):
@@ -44,11 +43,20 @@ class WikiCS(NodeGraph):
         content = read_json(path)
         with reading(path):
             edges = [(i, j) for i, others in enumerate(content["links"]) for j in others]
-            train, val, stopping = (np.array(content[f"{k}_masks"], bool) for k in ("train", "val", "stopping"))
-            test = np.array(content["test_mask"], bool)
-            splits = [of_masks(train[i] | val[i], stopping[i], test) for i in range(self.parameters["n_splits"])]
-            x, label = np.array(content["features"], np.float32), np.array(content["labels"], np.int64)
-        return Nodes(x, label, distinct(edges), tuple(splits))
+            masks = [content[f"{k}_masks"] for k in ("train", "val", "stopping")]
+            splits = []
+            for i in range(self.parameters["n_splits"]):
+                train, val, stopping = (of_mask(mask[i]) for mask in masks)
+                splits.append(of_masks(train | val, stopping, of_mask(content["test_mask"])))
+            return Nodes(np.array(content["features"]), np.array(content["labels"]), distinct(edges), tuple(splits))
+
+
+def of_mask(listed):
+    """Truth values as an array."""
+    mask = without_fraction(listed, "mask")
+    if mask.ndim != 1 or not np.isin(mask, (0, 1)).all():
+        raise ValueError("a mask that is not a list of truth values")
+    return mask.astype(bool)
 
 
 class Flickr(NodeGraph):
@@ -63,14 +71,14 @@ class Flickr(NodeGraph):
         with open_file(features) as file:
             x = read_npy(file, features)
         with reading(classes):
-            class_of = {int(node): int(label) for node, label in read_json(classes).items()}
+            class_of = {int(node): label for node, label in read_json(classes).items()}
+            if sorted(class_of) != list(range(len(class_of))):
+                raise ValueError("the nodes are not numbered from 0 on")
             label = np.array([class_of[i] for i in range(len(class_of))])
         role = read_json(roles)
         with reading(roles):
-            split = {
-                part: np.sort(np.array(role[key], np.int64))
-                for part, key in zip(PARTS, ("tr", "va", "te"), strict=True)
-            }
+            keys = dict(zip(PARTS, ("tr", "va", "te"), strict=True))
+            split = {part: np.sort(without_fraction(role[key], key)) for part, key in keys.items()}
         return Nodes(x, label, np.stack(adjacency.nonzero(), 1), (split,))
 
 

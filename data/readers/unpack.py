@@ -10,6 +10,7 @@ import csv
 import errno
 import gzip
 import io
+import json
 import math
 import re
 import struct
@@ -19,7 +20,7 @@ import zlib
 
 import numpy as np
 
-from data.errors import REMEDY, DataError
+from data.errors import REMEDY, DataError, WrongValue
 from data.readers.arrays import check_shape, check_truth
 
 LIMIT = 4 << 30  # bytes that one file may unpack to, where its reader does not say
@@ -262,6 +263,39 @@ def whole_numbers(values, where):
     if values.dtype.kind not in "iu":
         raise DataError(f"{where}: values of type {values.dtype}: expected integers")
     return values.astype(np.int64)
+
+
+def without_fraction(values, where):
+    """An array of numbers of any type, or a list of them, as int64; fractions are refused, and what is too large."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise WrongValue(f"{where}: values of type {values.dtype}: expected whole numbers")
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(np.int64)
+    if (wrong := whole != values).any():
+        raise WrongValue(f"{where}: {values[wrong][0]}: expected whole numbers")
+    return whole
+
+
+def check_pointer(pointer, n, end, where):
+    """Raise unless `pointer` says where each of n graphs begins, and that the last ends at `end`."""
+    if len(pointer) != n + 1 or pointer[0] != 0 or pointer[-1] != end or (np.diff(pointer) < 0).any():
+        raise DataError(f"{where} does not run from 0 to {end} over {n} graphs: {REMEDY}")
+
+
+def parse_json(content, where):
+    """What a text of JSON holds, in which no object has a key twice."""
+
+    def unique(pairs):
+        if len(found := dict(pairs)) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ValueError(f"the key {next(key for key in found if keys.count(key) > 1)!r} is there twice")
+        return found
+
+    try:
+        return json.loads(content, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: cannot be read as JSON ({error}): {REMEDY}") from error
 
 
 def read_npy(file, where, limit=LIMIT):

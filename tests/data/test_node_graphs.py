@@ -194,10 +194,22 @@ def test_links_both_ways_and_words_as_0_and_1(tmp_path):
     assert sorted(zip(*(e.tolist() for e in store.edges(0)), strict=True)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
 
 
-@pytest.mark.parametrize("changes", [{"adj_indices": np.array([0, 9, 2, 1])}, {"attr_indptr": np.array([0, 1, 2])}])
-def test_a_damaged_matrix(tmp_path, changes):
+BAD_DOCUMENTS = [
+    ({"adj_indices": np.array([0, 9, 2, 1])}, "adj: .*damaged or of another format"),
+    ({"adj_indices": np.array([0, 1, 2, 1.5])}, "adj: a place: 1.5: expected whole numbers"),
+    ({"attr_indptr": np.array([0, 1, 2])}, "attr: .*damaged or of another format"),
+    ({"attr_data": np.array(["a"] * 4)}, "attr: values of type <U1, expected numbers"),
+    ({"attr_shape": np.array([3, 10**12])}, r"attr: shape \(3, 1000000000000\), of TinyDocuments \(3, 2\)"),
+    ({"labels": np.array([0, 1, 0.5])}, "labels: 0.5: expected whole numbers"),
+    ({"labels": np.zeros((3, 2), int)}, r"labels of shape \(3, 2\)"),
+    ({"labels": np.array([0, 1, -1])}, "from 0 on"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_DOCUMENTS, ids=[message for _, message in BAD_DOCUMENTS])
+def test_a_damaged_matrix(tmp_path, changes, message):
     write_documents(tmp_path, **changes)
-    with pytest.raises(DataError, match=r"tiny.npz, (adj|attr): .*damaged or of another format"):
+    with pytest.raises(DataError, match=rf"tiny.npz, {message}|tiny.npz: .*{message}"):
         TinyDocuments(config(tmp_path))
 
 
@@ -205,10 +217,10 @@ class TinyPlanetoid(Planetoid):
     name, file, counts = "TinyPlanetoid", "tiny", (5, 6, 3, 2)
 
 
-def test_planetoid(tmp_path):
+def write_planetoid(folder, places="4\n3\n", **changes):
     """Three rows of allx, then two of tx at the places 4 and 3."""
-    folder = tmp_path / "node/planetoid"
-    folder.mkdir(parents=True)
+    folder = folder / "node/planetoid"
+    folder.mkdir(parents=True, exist_ok=True)
     content = {
         "allx": scipy.sparse.csr_matrix(np.array([[1, 0, 0], [0, 2, 0], [0, 0, 1]], np.float32)),
         "tx": scipy.sparse.csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], np.float32)),
@@ -216,15 +228,37 @@ def test_planetoid(tmp_path):
         "ty": np.eye(2)[[1, 1]],
         "graph": {0: [1], 1: [0, 2], 2: [1], 3: [4], 4: [3, 4]},
     }
-    for part, value in content.items():
+    for part, value in (content | changes).items():
         (folder / f"ind.tiny.{part}").write_bytes(pickle.dumps(value, protocol=2))
-    (folder / "ind.tiny.test.index").write_text("4\n3\n")
+    (folder / "ind.tiny.test.index").write_text(places)
+
+
+def test_planetoid(tmp_path):
+    write_planetoid(tmp_path)
     store = TinyPlanetoid(config(tmp_path)).store
     assert store.column("node.feat").tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 0]]
     assert store.column("node.label").tolist() == [0, 1, 0, 1, 1]
-    (folder / "ind.tiny.allx").write_bytes(pickle.dumps({"rows": 3}))
-    with pytest.raises(DataError, match="it holds rows: expected a sparse matrix"):
-        TinyPlanetoid(config(tmp_path, tmp_path / "others"))
+
+
+BAD_PLANETOID = [
+    ({"allx": {"rows": 3}}, "it holds rows: expected a sparse matrix"),
+    ({"allx": [3]}, "it holds list: expected a sparse matrix"),
+    ({"allx": scipy.sparse.csr_matrix((3, 10**12), dtype=np.float32)}, "they do not belong together"),
+    ({"ally": [[1, 0]] * 3}, "they do not belong together"),
+    ({"ty": np.eye(2)[[1, 1]] * 1j}, "ty: values of type complex128"),
+    ({"graph": [[1]]}, "expected 5 nodes"),
+    ({"graph": {0: 1}}, "graph: .*damaged"),
+    ({"graph": {0: [0.5]}}, "graph: edges: 0.5: expected whole numbers"),
+    ({"places": "4\n999999999999\n"}, "places up to 999999999999, expected 5 nodes"),
+    ({"places": "4\n"}, "they do not belong together"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_PLANETOID, ids=[message for _, message in BAD_PLANETOID])
+def test_bad_planetoid(tmp_path, changes, message):
+    write_planetoid(tmp_path, **changes)
+    with pytest.raises(DataError, match=message):
+        TinyPlanetoid(config(tmp_path))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -247,22 +281,58 @@ def test_edges_as_stored(tmp_path):
     arrays = {"features": np.ones((3, 2)), "target": np.array([0, 1, 1]), "edges": edges}
     np.savez(tmp_path / "node/ptg/tiny.npz", **arrays)
     assert TinyReduced(config(tmp_path)).store.n_edges == 5
-    np.savez(tmp_path / "node/ptg/tiny.npz", **arrays | {"edges": edges.T})
-    with pytest.raises(DataError, match=r"edges of shape \(2, 5\)"):
-        TinyReduced(config(tmp_path, tmp_path / "others"))
+    for changes, message in (
+        ({"edges": edges.T}, r"edges of shape \(2, 5\)"),
+        ({"edges": edges + 0.5}, "edges: 0.5: expected whole numbers"),
+        ({"features": np.full((3, 2), 1e308)}, r"tiny.npz: .*1e\+308 does not fit into float32"),
+        ({"features": np.ones(3)}, r"features of shape \(3,\)"),
+        ({"target": np.zeros(0, int)}, r"labels of shape \(0,\)"),
+    ):
+        np.savez(tmp_path / "node/ptg/tiny.npz", **arrays | changes)
+        with pytest.raises(DataError, match=message):
+            TinyReduced(config(tmp_path, tmp_path / "others"))
 
 
 class TinyRaw(Raw):
     name, file, counts, column, number, loops = "TinyRaw", "tiny", (3, 7, 4, 2), "mature", "new_id", True
 
 
+CONTACTS = {
+    "edges.csv": "from,to\n0,1\n1,2\n",
+    "target.csv": "id,mature,new_id\n77,True,2\n78,False,0\n79,True,1\n80,False,9\n",
+    "features.json": '{"0": [3, 0], "2": [1], "1": []}',
+}
+
+
+def write_contacts(folder, changes):
+    (folder / "node/musae").mkdir(parents=True)
+    with zipfile.ZipFile(folder / "node/musae/tiny.zip", "w") as archive:
+        for name, text in (CONTACTS | changes).items():
+            archive.writestr(name, text)
+
+
+BAD_CONTACTS = [
+    ("edges.csv", "from,to\n0,1,1,2\n", r"edges of shape \(1, 4\)"),
+    ("edges.csv", "from,to\n0,18446744073709551616\n", "edges: values of type object: expected whole numbers"),
+    ("target.csv", "id,mature,new_id\n77,True,2\n", "target.csv: 1 nodes, edges.csv has them up to 2"),
+    ("features.json", '{"0": [3, 999999999999]}', "node 0: expected nodes below 3 with features below 4"),
+    ("features.json", '{"-1": [3]}', "node -1: expected nodes below 3"),
+    ("features.json", '{"0": [0.5]}', "features of node 0: 0.5: expected whole numbers"),
+    ("features.json", '{"0": [3], "0": [1]}', "the key '0' is there twice"),
+    ("features.json", '{"0": [2]}', "features up to 2, expected 3"),
+]
+
+
+@pytest.mark.parametrize(("file", "text", "message"), BAD_CONTACTS, ids=[message for *_, message in BAD_CONTACTS])
+def test_bad_contacts(tmp_path, file, text, message):
+    write_contacts(tmp_path, {file: text})
+    with pytest.raises(DataError, match=message):
+        TinyRaw(config(tmp_path))
+
+
 def test_a_zip_file_of_contacts(tmp_path):
     """The node of a row is its new_id; classes are sorted; one row too many is left out."""
-    (tmp_path / "node/musae").mkdir(parents=True)
-    with zipfile.ZipFile(tmp_path / "node/musae/tiny.zip", "w") as archive:
-        archive.writestr("edges.csv", "from,to\n0,1\n1,2\n")
-        archive.writestr("target.csv", "id,mature,new_id\n77,True,2\n78,False,0\n79,True,1\n80,False,9\n")
-        archive.writestr("features.json", '{"0": [3, 0], "2": [1], "1": []}')
+    write_contacts(tmp_path, {})
     store = TinyRaw(config(tmp_path)).store
     assert store.column("node.label").tolist() == [0, 1, 1]
     assert store.column("node.feat").tolist() == [[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
@@ -286,6 +356,16 @@ def test_wikics(tmp_path):
     path.write_text(json.dumps(content | {"test_mask": [0, 0, 0, 1]}))
     dataset = TinyWikiCS(config(tmp_path))
     assert [part.tolist() for part in dataset.fold(0).parts.values()] == [[0, 1], [2], [3]] and loops(dataset) == 1
+    for changes, message in (
+        ({"labels": [0, 1, 0.5, 1]}, "labels: 0.5: expected whole numbers"),
+        ({"links": [[1, 2.5]]}, "edges: 2.5: expected whole numbers"),
+        ({"test_mask": [0, 0, 0, "x"]}, "mask: values of type <U21: expected whole numbers"),
+        ({"test_mask": [1]}, r"masks of shape \(4,\), \(4,\), \(1,\)"),
+        ({"features": [[1e308, 1]] * 4}, r"1e\+308 does not fit into float32"),
+    ):
+        path.write_text(json.dumps(content | {"test_mask": [0, 0, 0, 1]} | changes))
+        with pytest.raises(DataError, match=message):
+            TinyWikiCS(config(tmp_path, tmp_path / "others"))
     path.write_text("{}")
     with pytest.raises(DataError, match="damaged or of another format"):
         TinyWikiCS(config(tmp_path, tmp_path / "others"))
@@ -305,6 +385,14 @@ def test_flickr(tmp_path):
     dataset = TinyFlickr(config(tmp_path))
     assert [part.tolist() for part in dataset.fold(0).parts.values()] == [[2], [0], [1]]
     assert dataset.store.column("node.label").tolist() == [0, 1, 1]
-    (folder / "role.json").write_text('{"tr": [2]}')
-    with pytest.raises(DataError, match=r"role.json: .*damaged or of another format"):
-        TinyFlickr(config(tmp_path, tmp_path / "others"))
+    for file, text, message in (
+        ("role.json", '{"tr": [2]}', "role.json: .*damaged or of another format"),
+        ("role.json", '{"tr": [2], "va": [0.5], "te": [1]}', "role.json: va: 0.5: expected whole numbers"),
+        ("class_map.json", '{"0": 0, "1": 1.5, "2": 0}', "labels: 1.5: expected whole numbers"),
+        ("class_map.json", '{"0": 0, "2": 1}', "the nodes are not numbered from 0 on"),
+    ):
+        before = (folder / file).read_text()
+        (folder / file).write_text(text)
+        with pytest.raises(DataError, match=message):
+            TinyFlickr(config(tmp_path, tmp_path / "others"))
+        (folder / file).write_text(before)
