@@ -13,17 +13,16 @@ import numpy as np
 from data.dataset import Declared, GraphDataset, Target, numbers
 from data.download import RawFile, find, reading
 from data.errors import StoreError
-from data.readers.unpack import read_npz
+from data.readers.unpack import check_pointer, read_indices
 from data.splits import scikit_folds
 from data.store import Field, PackedWriter
 
 
-def without_isolated(n, src, dst):
-    """(n, src, dst) without the nodes that have no edge to or from another; these are numbered anew in their order."""
-    joined = np.zeros(n, bool)
-    joined[src[src != dst]] = joined[dst[src != dst]] = True
-    number, kept = np.cumsum(joined) - 1, joined[src] & joined[dst]
-    return int(joined.sum()), number[src[kept]], number[dst[kept]]
+def without_isolated(src, dst):
+    """(n, src, dst) without the nodes that have no edge to or from another; the others are numbered anew in their order."""
+    joined = np.unique([src[src != dst], dst[src != dst]])
+    kept = np.isin(src, joined) & np.isin(dst, joined)
+    return len(joined), np.searchsorted(joined, src[kept]), np.searchsorted(joined, dst[kept])
 
 
 def degree_profile(n, src, dst):
@@ -45,17 +44,20 @@ class MalNetTiny(GraphDataset):
 
     def build(self, path):
         file = find(self.raw_files[0], self.config)
-        arrays = read_npz(file, "num_nodes", "edge_ptr", "src_step", "dst", "label")
-        label, first = arrays["label"].astype(np.int64), arrays["edge_ptr"]
+        arrays = read_indices(file, edge_ptr=1, src_step=1, dst=1, label=1)
+        label, first = arrays["label"], arrays["edge_ptr"]
+        for name in ("src_step", "dst"):
+            check_pointer(first, len(label), len(arrays[name]), f"{file}: edge_ptr into {name}")
         fields = [Field("node", "feat", "float32", (5,)), Field("graph", "label", "int64", n_types=5)]
         generator = {"version": self.version, **self.parameters}
         with PackedWriter(path, self.name, fields, generator, total=len(label)) as writer:
             for i, y in enumerate(label):
                 edges = slice(first[i], first[i + 1])
-                src, dst = np.cumsum(arrays["src_step"][edges].astype(np.int64)), arrays["dst"][edges].astype(np.int64)
+                src, dst = np.cumsum(arrays["src_step"][edges]), arrays["dst"][edges]
                 with reading(f"{file}, graph {i}"):
-                    n = int(max(src.max(), dst.max())) + 1
-                    n, src, dst = without_isolated(n, src, dst)
+                    if min(src.min(), dst.min()) < 0:
+                        raise ValueError(f"node {min(src.min(), dst.min())}, expected 0 or more")
+                    n, src, dst = without_isolated(src, dst)
                     writer.add(n, src, dst, node={"feat": degree_profile(n, src, dst)}, graph={"label": y})
             for f, parts in enumerate(scikit_folds(label, 10, 123)):
                 writer.add_split(f"fold{f}", **parts)

@@ -19,7 +19,7 @@ from data.draw import draw_molecule
 from data.errors import DataError, StoreError
 from data.parallel import parallel_map
 from data.readers.smiles import constrained_solubility, log_p_and_sa, read_molecule
-from data.readers.unpack import Zip, lines, open_file, read_indices, read_npz
+from data.readers.unpack import Zip, check_pointer, lines, open_file, read_indices, read_npz
 from data.readers.unpickle import load_pickle
 from data.splits import PARTS
 from data.store import Field, PackedWriter
@@ -98,8 +98,7 @@ class ArrayMolecules(Molecules):
             ("node_ptr", node_ptr, len(arrays["atom_type"])),
             ("edge_ptr", edge_ptr, len(arrays["edge"])),
         ):
-            if len(pointer) != n + 1 or pointer[0] != 0 or pointer[-1] != end or (np.diff(pointer) < 0).any():
-                raise DataError(f"{path}: {name} does not run from 0 to {end} over {n} graphs: the file is damaged")
+            check_pointer(pointer, n, end, f"{path}: {name}")
         if not np.isin(arrays["split"], range(3)).all():
             raise DataError(f"{path}: split must hold 0, 1 or 2 for each of the {n} graphs: the file is damaged")
         for i in range(n):

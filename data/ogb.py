@@ -12,7 +12,7 @@ import numpy as np
 from data.dataset import Declared, GraphDataset, Target, categories
 from data.download import RawFile, find, present, reading
 from data.errors import DataError, StoreError
-from data.readers.ogb_raw import open_zip, read_csv
+from data.readers.ogb_raw import check_range, open_zip, read_csv
 from data.readers.unpack import TABLE, lines, open_file
 from data.splits import PARTS
 from data.store import Field, PackedWriter
@@ -52,6 +52,8 @@ class OGBMolecules(GraphDataset):
             raise DataError(
                 f"{root}: the numbers of nodes, edges and labels do not fit each other: the files are damaged"
             )
+        for values, kind in zip(sizes, ("node", "edge"), strict=True):
+            check_range(values, 0, None, f"{root}, num-{kind}-list")
         first_node, first_edge = (np.concatenate([[0], np.cumsum(n)]) for n in sizes)
         label = Field("graph", "label", "float32", (self.n_tasks,), finite=False)
         if self.n_tasks == 1:
@@ -93,12 +95,12 @@ def read_labels(file, n_columns):
         raise DataError(f"{file}: missing: get the archive again")
     with reading(file), open_file(file, TABLE) as stream:
         rows = [[float(word or "nan") for word in line.rstrip("\n").split(",")] for line in lines(stream, file)]
-        labels = np.array(rows, np.float32)
+        labels = np.array(rows)
     if labels.ndim != 2 or labels.shape[1] != n_columns or not (np.isin(labels, (0, 1)) | np.isnan(labels)).all():
         raise DataError(f"{file}: expected {n_columns} columns of 0, 1 or nothing")
     if n_columns == 1 and np.isnan(labels).any():
         raise DataError(f"{file}: a molecule without label: expected 0 or 1")
-    return labels
+    return labels.astype(np.float32)
 
 
 class MolHIV(OGBMolecules):

@@ -14,9 +14,10 @@ import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
 from data.dataset import Declared, GraphDataset, Target, numbers
-from data.download import RawFile, find, reading
-from data.errors import DataError, StoreError
-from data.readers.unpack import read_npz
+from data.download import RawFile, find
+from data.errors import REMEDY, DataError, StoreError
+from data.readers.ogb_raw import check_range, check_shape
+from data.readers.unpack import check_pointer, read_indices
 from data.splits import scikit_folds
 from data.store import Field, PackedWriter
 
@@ -74,14 +75,19 @@ class SyntheticGraphs(GraphDataset):
     def graphs(self):
         """Yields the adjacency matrices."""
         path = find(self.raw_files[0], self.config)
-        arrays = read_npz(path, "node_ptr", "edge_ptr", "edge")
-        with reading(path):
-            n, first = np.diff(arrays["node_ptr"]), arrays["edge_ptr"]
-            for g, size in enumerate(n):
-                i, j = arrays["edge"][first[g] : first[g + 1]].astype(np.int64).T
-                A = np.zeros((size, size))
-                A[i, j] = A[j, i] = 1
-                yield A
+        arrays = read_indices(path, node_ptr=1, edge_ptr=1, edge=2)
+        n, first = np.diff(arrays["node_ptr"]), arrays["edge_ptr"]
+        check_pointer(first, len(n), len(arrays["edge"]), f"{path}: edge_ptr")
+        if not len(n) or (n != N_NODES).any():
+            wrong = n[n != N_NODES][0] if len(n) else "no"
+            raise DataError(f"{path}: a graph of {wrong} nodes, expected {N_NODES}: {REMEDY}")
+        check_range(arrays["edge"], 0, N_NODES - 1, f"{path}, edge")
+        check_shape(arrays["edge"], (None, 2), f"{path}, edge")
+        for g in range(len(n)):
+            i, j = arrays["edge"][first[g] : first[g + 1]].T
+            A = np.zeros((N_NODES, N_NODES))
+            A[i, j] = A[j, i] = 1
+            yield A
 
     def build(self, path):
         graphs = list(self.graphs())

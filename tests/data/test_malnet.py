@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from data.dataset import DataConfig
-from data.errors import StoreError
+from data.errors import DataError, StoreError
 from data.malnet import MalNetTiny, degree_profile, without_isolated
 
 
@@ -25,21 +25,21 @@ def test_degree_profile_by_a_loop():
 
 def test_nodes_without_calls_are_left_out():
     """Node 1 has no edge, node 3 a self-loop alone; that of node 4 stays."""
-    n, src, dst = without_isolated(5, np.array([0, 3, 4, 4]), np.array([2, 3, 4, 0]))
+    n, src, dst = without_isolated(np.array([0, 3, 4, 4]), np.array([2, 3, 4, 0]))
     assert n == 3 and src.tolist() == [0, 2, 2] and dst.tolist() == [1, 2, 0]
 
 
-def write(folder, n_graphs):
+def write(folder, n_graphs, **changes):
     """Paths of calls of 4 functions, numbered 0, 2, 4, 6."""
     (folder / "MalNet").mkdir()
-    np.savez(
-        folder / "MalNet/malnet_tiny.npz",
-        num_nodes=np.full(n_graphs, 4, np.int32),
-        edge_ptr=np.arange(n_graphs + 1) * 3,
-        src_step=np.tile(np.array([0, 2, 2], np.uint16), n_graphs),
-        dst=np.tile(np.array([2, 4, 6], np.uint16), n_graphs),
-        label=(np.arange(n_graphs) % 5).astype(np.uint8),
-    )
+    arrays = {
+        "num_nodes": np.full(n_graphs, 4, np.int32),
+        "edge_ptr": np.arange(n_graphs + 1) * 3,
+        "src_step": np.tile(np.array([0, 2, 2], np.uint16), n_graphs),
+        "dst": np.tile(np.array([2, 4, 6], np.uint16), n_graphs),
+        "label": (np.arange(n_graphs) % 5).astype(np.uint8),
+    }
+    np.savez(folder / "MalNet/malnet_tiny.npz", **arrays | changes)
 
 
 def test_another_file_is_noticed(tmp_path):
@@ -56,3 +56,23 @@ def test_the_graphs_of_a_file(tmp_path, monkeypatch):
     assert [e.tolist() for e in g.edges()] == [[0, 1, 2], [1, 2, 3]] and y.tolist() == [2]
     assert g.ndata["feat"].tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
     assert len(dataset.folds) == 10 and np.bincount(y).sum() == 1
+
+
+def test_a_function_with_a_huge_number_takes_no_memory(tmp_path, monkeypatch):
+    write(tmp_path, 20, dst=np.tile([2, 4, 1 << 50], 20))
+    monkeypatch.setattr(MalNetTiny, "check", lambda self, store: None)
+    assert MalNetTiny(config(tmp_path / "stores", tmp_path)).store.n_nodes == 80
+
+
+BAD = [
+    ({"edge_ptr": np.arange(21) * 2}, "edge_ptr into src_step does not run from 0 to 60 over 20 graphs"),
+    ({"dst": np.tile([2, 4, -6], 20)}, "graph 0: node -6, expected 0 or more"),
+    ({"label": np.arange(20) / 4}, "label: values of type float64: expected integers"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD, ids=[message for _, message in BAD])
+def test_bad_files(tmp_path, changes, message):
+    write(tmp_path, 20, **changes)
+    with pytest.raises(DataError, match=message):
+        MalNetTiny(config(tmp_path / "stores", tmp_path))

@@ -78,6 +78,8 @@ BAD = [
     ({"raw/graph-label": "0\n1\n0\n"}, DataError, "do not fit each other"),
     ({"raw/graph-label": "0\n1\n\n2\n"}, DataError, "expected 1 columns of 0, 1"),
     ({"raw/graph-label": "0\n1\nnan\n0\n"}, DataError, "without label"),
+    ({"raw/graph-label": "0\n1\n0\n1e308\n"}, DataError, "expected 1 columns of 0, 1"),
+    ({"raw/num-node-list": "2\n-1\n5\n2\n"}, DataError, "num-node-list: -1 in row 2: expected 0 or more"),
     ({"raw/node-feat": "1,2\n"}, DataError, "2 columns: expected 9"),
     ({"raw/edge": "0,1\n0,1\n1,5\n0,1\n"}, DataError, "node 5: expected 0 to 2"),
     ({"split/scaffold/test": "1\n"}, ValueError, "is in val and again in test"),

@@ -48,14 +48,22 @@ def test_bins_hold_as_many_graphs_each():
     assert bins(np.array([1.0, 1.0, 1.0, 2.0]), 2).tolist() == [1, 1, 1, 1]  # equal values are never divided
 
 
-def test_bad_files(tmp_path):
+BAD = [
+    ({}, StoreError, r"\(1, 3.0\), of Scale-free"),
+    ({"node_ptr": np.array([0, 10**6])}, DataError, "a graph of 1000000 nodes, expected 64"),
+    ({"edge": np.array([[0, 64]] * 3)}, DataError, "64 in row 1: expected 0 to 63"),
+    ({"edge": np.array([[0, -1]] * 3)}, DataError, "-1 in row 1: expected 0 to 63"),
+    ({"edge_ptr": np.array([0, 2])}, DataError, "edge_ptr does not run from 0 to 3 over 1 graphs"),
+    ({"edge_ptr": np.array([0, 2.5])}, DataError, "values of type float64: expected integers"),
+]
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), BAD, ids=[message for *_, message in BAD])
+def test_bad_files(tmp_path, changes, error, message):
     (tmp_path / "synthetic").mkdir()
-    triangle = {"node_ptr": np.array([0, 3]), "edge_ptr": np.array([0, 3]), "edge": np.array([[0, 1], [1, 2], [0, 2]])}
-    np.savez(tmp_path / "synthetic/scalefree.npz", **triangle | {"edge": np.array([[0, 9]] * 3)})
-    with pytest.raises(DataError, match="damaged or of another format"):
-        ScaleFree(config(tmp_path / "stores", tmp_path))
-    np.savez(tmp_path / "synthetic/scalefree.npz", **{key: np.tile(a, (1,) * a.ndim) for key, a in triangle.items()})
-    with pytest.raises((StoreError, DataError)):
+    edges = {"edge_ptr": np.array([0, 3]), "edge": np.array([[0, 1], [1, 2], [0, 2]])}
+    np.savez(tmp_path / "synthetic/scalefree.npz", **{"node_ptr": np.array([0, 64]), **edges} | changes)
+    with pytest.raises(error, match=message):
         ScaleFree(config(tmp_path / "stores", tmp_path))
 
 
