@@ -1,11 +1,10 @@
 """Splits: which graphs are for training, validation and test. Drawn here, or read from published index files."""
 
-import json
-
 import numpy as np
 
 from data.download import reading
-from data.errors import DataError
+from data.errors import REMEDY, DataError
+from data.readers.unpack import parse_json, without_fraction
 
 PARTS = ("train", "val", "test")
 
@@ -78,6 +77,8 @@ def read_lines(path, n_graphs):
     """An array of graph numbers per line, which are separated by commas."""
     with reading(path):
         lines = [np.array([int(word) for word in line.split(",")]) for line in path.read_text().split()]
+    if not lines:
+        raise DataError(f"{path}: no line of graph numbers: {REMEDY}")
     for k, graphs in enumerate(lines):
         if graphs.min() < 0 or graphs.max() >= n_graphs:
             raise DataError(
@@ -103,14 +104,15 @@ def nested_folds(labels, n_folds, random):
 def read_nested_folds(path, n_graphs):
     """The outer folds of a file of the Fair Comparison, each with its one inner division into train and val."""
     with reading(path):
-        folds = json.loads(path.read_text())
         made = []
-        for fold in folds:
+        for fold in parse_json(path.read_text(), path):
             (inner,) = fold["model_selection"]
             parts = {"train": inner["train"], "val": inner["validation"], "test": fold["test"]}
-            made.append({part: np.array(graphs, dtype=np.int64) for part, graphs in parts.items()})
-    for f, parts in enumerate(made):
-        numbers = np.concatenate(list(parts.values()))
-        if len(np.unique(numbers)) < len(numbers) or numbers.min() < 0 or numbers.max() >= n_graphs:
+            made.append({part: without_fraction(graphs, f"fold {len(made)}, {part}") for part, graphs in parts.items()})
+        numbers_of = [np.concatenate(list(parts.values())) for parts in made]
+        if not made:
+            raise ValueError("no folds")
+    for f, numbers in enumerate(numbers_of):
+        if len(np.unique(numbers)) < len(numbers) or not numbers.size or numbers.min() < 0 or numbers.max() >= n_graphs:
             raise DataError(f"{path}, fold {f}: expected different graphs from 0 to {n_graphs - 1}")
     return made

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from data.splits import consecutive, evenly_spaced, scikit_folds, stratified_folds
+from data.errors import DataError
+from data.splits import consecutive, evenly_spaced, read_folds, read_nested_folds, scikit_folds, stratified_folds
 
 
 def test_parts_one_after_the_other():
@@ -37,3 +38,29 @@ def test_folds_of_scikit_learn(seed):
     for f, fold in enumerate(scikit_folds(labels, 5, seed)):
         assert fold["test"].tolist() == parts[f].tolist() and fold["val"].tolist() == parts[(f + 1) % 5].tolist()
         assert sorted(np.concatenate(list(fold.values())).tolist()) == list(range(47))
+
+
+FOLD = '{"test": [0], "model_selection": [{"train": [1, 2], "validation": [3]}]}'
+BAD = [
+    (FOLD.replace("3", "0.5"), "fold 0, val: 0.5: expected whole numbers"),
+    (FOLD.replace("3", "2"), "fold 0: expected different graphs from 0 to 3"),
+    (FOLD.replace("3", "18446744073709551616"), "fold 0, val: values of type object: expected whole numbers"),
+    (FOLD.replace('"train"', '"validation": [0], "train"'), "the key 'validation' is there twice"),
+    ("", "no folds"),
+]
+
+
+@pytest.mark.parametrize(("fold", "message"), BAD, ids=[message for _, message in BAD])
+def test_bad_folds_of_the_fair_comparison(tmp_path, fold, message):
+    path = tmp_path / "splits.json"
+    path.write_text(f"[{FOLD}]")
+    assert read_nested_folds(path, 4)[0]["val"].tolist() == [3]
+    path.write_text(f"[{fold}]")
+    with pytest.raises(DataError, match=message):
+        read_nested_folds(path, 4)
+
+
+def test_an_index_file_without_folds(tmp_path):
+    (tmp_path / "a.index").write_text("\n")
+    with pytest.raises(DataError, match=r"a.index: no line of graph numbers"):
+        read_folds([tmp_path / "a.index"], 3)
