@@ -9,7 +9,9 @@ Each comes in six versions, named as those of the published datasets (data/LRGB_
 
 import importlib.metadata
 import io
-import json
+import struct
+import warnings
+import zlib
 from functools import partial
 
 import numpy as np
@@ -19,9 +21,11 @@ from data.errors import REMEDY, DataError, StoreError
 from data.LRGB_images import MAX_NODES, image_graph
 from data.LRGB_superpixels import COCO, LongRangeSuperpixels, PascalVOC, versions
 from data.parallel import parallel_map
-from data.readers.images import Files, coco_classes, known_classes, polygon_annotations
+from data.readers.images import MOST_PIXELS, Files, coco_classes, known_classes, polygon_annotations
+from data.readers.unpack import parse_json, without_fraction
 from data.splits import PARTS, evenly_spaced, read_lines
 
+MAT_HEADER, MAT_PACKED = 128, 15  # bytes before the first variable of a .mat file, kind of one that is packed
 INDEX_URL = "https://raw.githubusercontent.com/vijaydwivedi75/lrgb/main/scripts/PascalVOC/VOC_{}.index"
 
 
@@ -88,9 +92,28 @@ def read_masked(files, item):
 def read_sbd(files, name):
     """The mask in a .mat file of SBD."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadWarning
 
-    with reading(f"{files.path}, {name}"):
-        return np.asarray(loadmat(io.BytesIO(files.read(name)))["GTcls"]["Segmentation"][0, 0])
+    where, content = f"{files.path}, {name}", files.read(name)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", MatReadWarning)
+            check_mat(content)
+            found = loadmat(io.BytesIO(content), variable_names=["GTcls"])
+        return without_fraction(found["GTcls"]["Segmentation"][0, 0], "Segmentation")
+    except Exception as error:  # of damaged bytes scipy raises whatever comes, even of names that are not bound
+        raise DataError(f"{where}: cannot be read as a mask of SBD ({error}): {REMEDY}") from error
+
+
+def check_mat(content):
+    """Raise if the packed variables of a .mat file unpack to more than a mask takes."""
+    place = MAT_HEADER
+    while place + 8 <= len(content):
+        kind, size = struct.unpack_from("<II", content, place)
+        piece = content[place + 8 : place + 8 + size]
+        if kind == MAT_PACKED and len(zlib.decompressobj().decompress(piece, MOST_PIXELS)) >= MOST_PIXELS:
+            raise ValueError(f"it unpacks to {MOST_PIXELS} bytes or more")
+        place += 8 + size
 
 
 def read_annotated(files, item):
@@ -98,14 +121,16 @@ def read_annotated(files, item):
     image, objects = files.image(item[0]), item[1]
     where = f"{files.path}, {item[0]}"
     if isinstance(objects, str):
-        objects = polygon_annotations(files.read(objects).decode(), *image.shape[:2], f"{files.path}, {objects}")
+        where = f"{files.path}, {objects}"
+        with reading(where):
+            objects = polygon_annotations(files.read(objects).decode(), *image.shape[:2], where)
     return image, partial(coco_classes, objects, where)
 
 
 def read_instances(files, name):
     """{file name of an image: [(category, segmentation)]} of the annotations of COCO, in the order in which it lists the images."""
     with reading(f"{files.path}, {name}"):
-        content = json.loads(files.read(name))
+        content = parse_json(files.read(name), f"{files.path}, {name}")
         names = {image["id"]: image["file_name"] for image in content["images"]}
         objects = {file_name: [] for file_name in names.values()}
         for one in content["annotations"]:
@@ -114,7 +139,8 @@ def read_instances(files, name):
 
 
 def words(files, name):
-    return files.read(name).decode().split()
+    with reading(f"{files.path}, {name}"):
+        return files.read(name).decode().split()
 
 
 class VOCSample(OfPhotographs):

@@ -2,13 +2,15 @@
 
 import io
 import math
+import re
 import warnings
 from pathlib import Path
 
 import numpy as np
 
+from data.download import reading
 from data.errors import REMEDY, DataError
-from data.readers.unpack import DAMAGE, TAR_BLOCK, damage, tar_header
+from data.readers.unpack import DAMAGE, TAR_BLOCK, damage, tar_header, without_fraction
 
 MOST_PIXELS = 1 << 26  # of an image
 COCO_CATEGORIES = (0, *(i for i in range(1, 91) if i not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)))  # 0: background
@@ -95,10 +97,12 @@ def known_classes(mask, unknown=255):
 
 def inside_polygon(rows, columns, polygon):
     """Whether the middle of each pixel is inside a polygon (m, 2) of corners (x, y), by the number of sides to its right."""
+    if not np.isfinite(polygon).all():
+        raise ValueError("a corner that is not a finite number")
     x, y = columns + 0.5, rows + 0.5
     (x1, y1), (x2, y2) = polygon.T, np.roll(polygon, -1, axis=0).T
     crosses = (y1 > y[:, None]) != (y2 > y[:, None])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         at = x1 + (y[:, None] - y1) * (x2 - x1) / (y2 - y1)
     return ((crosses & (x[:, None] < at)).sum(axis=1) % 2).astype(bool)
 
@@ -114,9 +118,12 @@ def inside(rows, columns, segmentation, where):
     match segmentation:
         case list():
             polygons = [np.asarray(part, dtype=np.float64).reshape(-1, 2) for part in segmentation]
-            return np.any([inside_polygon(rows, columns, polygon) for polygon in polygons], axis=0)
-        case {"counts": list() as runs, "size": [height, _]}:
-            return inside_runs(rows, columns, np.asarray(runs, dtype=np.int64), height)
+            return np.any([np.zeros(len(rows), bool), *(inside_polygon(rows, columns, p) for p in polygons)], axis=0)
+        case {"counts": list() as runs, "size": [int() as height, int() as width]}:
+            runs = without_fraction(runs, "runs")
+            if runs.ndim != 1 or runs.min(initial=0) < 0 or runs.sum() != height * width:
+                raise ValueError(f"runs that do not fill {height} x {width} pixels")
+            return inside_runs(rows, columns, runs, height)
     raise DataError(f"{where}: a segmentation that is neither polygons nor a list of runs: {REMEDY}")
 
 
@@ -124,7 +131,11 @@ def coco_classes(annotations, where, rows, columns):
     """Classes 0 to 80 of pixels: of the objects (category, segmentation) there, the one with the highest category; 0 for none."""
     category = np.zeros(len(rows), np.int64)
     for number, segmentation in annotations:
-        category = np.where(inside(rows, columns, segmentation, where), np.maximum(category, number), category)
+        if type(number) is not int:
+            raise DataError(f"{where}: category {str(number)[:60]}: expected a whole number: {REMEDY}")
+        with reading(where):
+            covered = inside(rows, columns, segmentation, where)
+            category = np.where(covered, np.maximum(category, number), category)
     return coco_labels(category, where)
 
 
@@ -141,9 +152,10 @@ def polygon_annotations(text, height, width, where):
     """[(category, [polygon])] of lines "category x y x y …" with coordinates as shares of the image."""
     found = []
     for line in text.splitlines():
-        number, *corners = line.split()
-        if not number.isdigit() or len(corners) < 6 or len(corners) % 2:
+        number, *corners = line.split() or [""]
+        if not re.fullmatch(r"[0-9]{1,9}", number) or len(corners) < 6 or len(corners) % 2:
             raise DataError(f"{where}: {line[:60]!r}: expected a category and at least three corners: {REMEDY}")
-        polygon = np.array(corners, dtype=np.float64).reshape(-1, 2) * (width, height)
+        with reading(where), np.errstate(over="ignore"):
+            polygon = np.array(corners, dtype=np.float64).reshape(-1, 2) * (width, height)
         found.append((int(number), [polygon]))
     return found

@@ -5,6 +5,7 @@ import tarfile
 
 import numpy as np
 import pytest
+import scipy.io
 from PIL import Image
 from skimage import graph as skimage_graph
 from skimage.color import rgb2gray
@@ -14,6 +15,7 @@ from skimage.segmentation import slic
 
 from data.errors import DataError
 from data.LRGB_images import centre_pixels, image_graph, region_features, region_graph, touching_regions
+from data.LRGB_photographs import read_sbd
 from data.readers.images import (
     COCO_CATEGORIES,
     Files,
@@ -207,8 +209,64 @@ def test_the_highest_category_wins_and_categories_become_labels():
 def test_polygons_of_shares():
     (category, (polygon,)), *rest = polygon_annotations("90 0 0 0.5 0 0.5 1\n", 10, 20, "here")
     assert category == 90 and polygon.tolist() == [[0, 0], [10, 0], [10, 10]] and not rest
-    with pytest.raises(DataError, match="'80 0 0 1 1': expected a category and at least three corners"):
-        polygon_annotations("80 0 0 1 1", 10, 20, "here")
+    for text in ("80 0 0 1 1", "²0 0 0 1 1 0 1", " \n"):
+        with pytest.raises(DataError, match=f"{text.strip()}.*: expected a category and at least three corners"):
+            polygon_annotations(text, 10, 20, "here")
+    with pytest.raises(DataError, match=r"here: .*'0\.x'"):
+        polygon_annotations("80 0 0 1 1 0 0.x", 10, 20, "here")
+
+
+SEGMENTATIONS = [
+    (1, [[0, 0, 1, 1, float("nan"), 5]], "a corner that is not a finite number"),
+    (1, [[0, 0, 1, 1, 5]], "cannot reshape"),
+    (1, [["x", 0, 1, 1, 5, 5]], "could not convert"),
+    (1, {"counts": [5, 0.5, 194.5], "size": [10, 20]}, "runs: 0.5: expected whole numbers"),
+    (1, {"counts": [5, -5, 200], "size": [10, 20]}, "runs that do not fill 10 x 20 pixels"),
+    (1, {"counts": [5, 5], "size": [10, 20]}, "runs that do not fill 10 x 20 pixels"),
+    (1, {"counts": [200], "size": ["10", 20]}, "neither polygons nor a list of runs"),
+    (1.5, [], "category 1.5: expected a whole number"),
+]
+
+
+@pytest.mark.parametrize(("category", "segmentation", "message"), SEGMENTATIONS, ids=[m for *_, m in SEGMENTATIONS])
+def test_bad_objects_are_named(category, segmentation, message):
+    with pytest.raises(DataError, match=f"here: .*{message}"):
+        coco_classes([(category, segmentation)], "here", np.arange(5), np.arange(5))
+
+
+def test_an_object_without_polygons_covers_nothing():
+    assert coco_classes([(1, [])], "here", np.arange(5), np.arange(5)).tolist() == [0] * 5
+
+
+def mat_file(mask):
+    content = io.BytesIO()
+    scipy.io.savemat(content, {"GTcls": {"Segmentation": mask}}, do_compression=True)
+    return content.getvalue()
+
+
+def test_whatever_the_parser_of_masks_raises_is_named(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise UnboundLocalError("arr")
+
+    (tmp_path / "a.mat").write_bytes(mat_file(np.zeros((2, 3), np.uint8)))
+    monkeypatch.setattr(scipy.io, "loadmat", broken)
+    with pytest.raises(DataError, match=r"a.mat: cannot be read as a mask of SBD \(arr\)"):
+        read_sbd(Files(tmp_path), "a.mat")
+
+
+def test_masks_of_SBD(tmp_path):
+    mask, files = np.arange(6, dtype=np.uint8).reshape(2, 3), Files(tmp_path)
+    (tmp_path / "a.mat").write_bytes(mat_file(mask))
+    assert np.array_equal(read_sbd(files, "a.mat"), mask)
+    for content, message in (
+        (mat_file(mask)[:200], r"cannot be read as a mask of SBD \("),
+        (b"", "truncated|empty"),
+        (mat_file(np.zeros((1 << 13, 1 << 13), np.uint8)), "it unpacks to 67108864 bytes or more"),
+        (mat_file(mask + 0.5), "0.5: expected whole numbers"),
+    ):
+        (tmp_path / "a.mat").write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            read_sbd(files, "a.mat")
 
 
 def test_open_borders_have_the_nearest_class():
