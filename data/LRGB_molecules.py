@@ -189,7 +189,12 @@ class PeptidesStruct(Peptides):
             values = np.array(values)
             if not np.isfinite(values).all():
                 raise ValueError(f"{SHAPES[np.argwhere(~np.isfinite(values))[0][1]]} is not a number everywhere")
-        return smiles, (values - values.mean(0)) / values.std(0, ddof=1)
+        with np.errstate(all="ignore"):
+            deviation = values.std(0, ddof=1) if len(values) > 1 else np.zeros(len(SHAPES))
+        if (wrong := ~(np.isfinite(deviation) & (deviation > 0))).any():
+            seen = f"{SHAPES[wrong.argmax()]} has the deviation {deviation[wrong][0]}"
+            raise DataError(f"{path}: {seen}: expected a finite one above 0: {REMEDY}")
+        return smiles, (values - values.mean(0)) / deviation
 
     def summary(self):
         z = self.store.column("graph.label")

@@ -3,11 +3,12 @@
 A column has a number per value in its list; where the list ends in "misc", that is the number of any other value.
 """
 
+import re
 from functools import cache
 
 import numpy as np
 
-from data.errors import DataError
+from data.errors import REMEDY, DataError
 from data.readers.smiles import rdkit
 
 CHIRALITY = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW", "CHI_OTHER")
@@ -102,9 +103,13 @@ def graph_of_cxsmiles(cxsmiles, misc_chirality=False):
         raise DataError(f"CXSMILES {cxsmiles[:80]!r}…: RDKit cannot read it")
     members = {}
     for atom in molecule.GetAtoms():
-        if atom.HasProp("contact") and (text := atom.GetProp("contact")):
-            for number in text.split(";"):
-                members.setdefault(int(number), []).append(atom.GetIdx())
+        if not atom.GetNoImplicit() and atom.NeedsUpdatePropertyCache():  # RDKit would have to guess its hydrogens
+            raise DataError(f"CXSMILES {cxsmiles[:80]!r}…: atom {atom.GetIdx()} is not in brackets: {REMEDY}")
+        text = atom.GetProp("contact") if atom.HasProp("contact") else ""
+        if not re.fullmatch(r"([0-9]{1,9}(;[0-9]{1,9})*)?", text):
+            raise DataError(f"CXSMILES {cxsmiles[:80]!r}…: contact={text[:80]!r}: expected numbers: {REMEDY}")
+        for number in text.split(";") if text else ():
+            members.setdefault(int(number), []).append(atom.GetIdx())
     wrong = next((number for number, atoms in members.items() if len(atoms) != 2), None)
     if wrong is not None:
         raise DataError(f"CXSMILES {cxsmiles[:80]!r}…: contact {wrong} of atoms {members[wrong]}: expected two atoms")

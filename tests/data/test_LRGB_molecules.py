@@ -151,6 +151,11 @@ def test_bad_tables(tmp_path, struct_class, monkeypatch):
     monkeypatch.setattr(PeptidesStruct, "md5", write_struct(tmp_path, values))
     with pytest.raises(DataError, match="Inertia_valence_a is not a number everywhere"):
         PeptidesStruct(config(tmp_path / "stores", tmp_path))
+    for column in (1e308, -1e308) * 3, (1,) * 6, (1,):  # too large; the same everywhere; only one
+        table = write_struct(tmp_path, [[number] * 11 for number in column], PEPTIDES[: len(column)])
+        monkeypatch.setattr(PeptidesStruct, "md5", table)
+        with pytest.raises(DataError, match=r"Inertia_mass_a has the deviation (inf|0.0): expected"):
+            PeptidesStruct(config(tmp_path / "stores", tmp_path))
     md5 = write_gz(tmp_path / "LRGB" / "peptide_structure_dataset.csv.gz", "smiles,labels\nC,1\n")
     monkeypatch.setattr(PeptidesStruct, "md5", md5)
     with pytest.raises(DataError, match="no column 'Inertia_mass_a' among smiles, labels"):

@@ -86,3 +86,12 @@ def test_contacts_in_a_cxsmiles():
     assert graph_of_cxsmiles("[C][C]")[1].shape == (0, 2)
     with pytest.raises(DataError, match=r"contact 1 of atoms \[0\]: expected two atoms"):
         graph_of_cxsmiles("[C][C][C] |atomProp:0.contact.0&#59;1:2.contact.0|")
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [("[C]C[C]", "atom 1 is not in brackets"), ("[C][C] |atomProp:0.contact.x1|", "contact='x1': expected numbers")],
+)
+def test_a_cxsmiles_of_another_kind_is_named(word, message):
+    with pytest.raises(DataError, match=f"CXSMILES .*{message}"):
+        graph_of_cxsmiles(word)
