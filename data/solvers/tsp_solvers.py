@@ -76,12 +76,12 @@ def write_tsplib(path, points):
 def read_solution(path, n):
     """The tour of a solution file of Concorde: the number of cities, then the cities, counted from 0."""
     try:
-        numbers = [int(word) for word in path.read_text().split()]
-    except ValueError as error:
+        numbers = np.array([int(word) for word in path.read_text().split()], np.int64)
+    except (ValueError, OverflowError) as error:
         raise DataError(f"{path.name} of concorde: {error}: expected only whole numbers") from error
-    if not numbers or numbers[0] != n:
+    if not len(numbers) or numbers[0] != n:
         raise DataError(f"{path.name} of concorde: is of {numbers[:1]} cities: expected {n}")
-    return np.array(numbers[1:], np.int64)
+    return numbers[1:]
 
 
 def need_numba():
@@ -112,5 +112,7 @@ SOLVERS = {
 def check_tour(tour, n, solver):
     """The tour, which must visit each of n cities once."""
     if tour.shape != (n,) or not np.array_equal(np.sort(tour), np.arange(n)):
-        raise DataError(f"{solver}: its tour of {n} cities does not visit each of them once: {tour[:10]} ...")
+        raise DataError(
+            f"{solver}: its tour of {n} cities does not visit each of them once: {tour.ravel()[:10].tolist()} ..."
+        )
     return tour

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data.errors import DataError
 from data.solvers import tsp_solvers
 from data.solvers.lin_kernighan import length, shortest_tour
 from data.solvers.tsp_solvers import distances, read_solution, solve_concorde, write_tsplib
@@ -94,6 +95,18 @@ def test_a_solution_of_several_lines(tmp_path):
     assert read_solution(tmp_path / "a.sol", 4).tolist() == [0, 2, 3, 1]
     write_tsplib(tmp_path / "a.tsp", [[0.5, 0.25], [0, 1]])
     assert (tmp_path / "a.tsp").read_text().splitlines()[-3:] == ["1 500000 250000", "2 0 1000000", "EOF"]
+
+
+@pytest.mark.parametrize("cities", ["0 1 2 18446744073709551616", "0 999999999999 999999999999 999999999999 2 1"])
+def test_a_wrong_solution_is_named_in_one_line(tmp_path, cities):
+    (tmp_path / "a.sol").write_text(f"4\n{cities}\n")
+    with pytest.raises(DataError, match=r"\A.*\Z"):
+        tsp_solvers.check_tour(read_solution(tmp_path / "a.sol", 4), 4, "concorde")
+
+
+def test_a_single_number_is_no_tour():
+    with pytest.raises(DataError, match=r"does not visit each of them once: \[3\]"):
+        tsp_solvers.check_tour(np.array(3), 4, "here")
 
 
 def test_elkai_agrees_with_our_solver():
