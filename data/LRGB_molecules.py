@@ -136,6 +136,7 @@ class PeptidesFunc(Peptides):
         RawFile(
             "LRGB/peptide_multi_class_dataset.csv.gz",
             (DROPBOX.format("ol2v01usvaxbsr8", "peptide_multi_class_dataset.csv.gz"),),
+            "e314f7dfb1ac46ef83fe5f5aa4fe502ad4527da633b64e6b997cb0c452511de3",
         ),
         RawFile(
             "LRGB/splits_random_stratified_peptide.pickle",

@@ -22,6 +22,15 @@ GAUSS = "https://github.com/abojchevski/graph2gauss/raw/master/data/{}.npz"
 SHCHUR = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz/{}.npz"
 PLANETOID = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/{}"
 
+SUMS = {  # SHA-256 of files of Planetoid
+    "ind.pubmed.allx": "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
+    "ind.pubmed.tx": "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d",
+    "ind.pubmed.ally": "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e",
+    "ind.pubmed.ty": "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd",
+    "ind.pubmed.graph": "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
+    "ind.pubmed.test.index": "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
+}
+
 
 class Documents(NodeGraph):
     """One of them. `file` is its name here, `source` the address it can be had from."""
@@ -115,7 +124,9 @@ class Planetoid(NodeGraph):
 
     def __init__(self, config=None, needs=None):
         names = [f"ind.{self.file}.{part}" for part in ("allx", "tx", "ally", "ty", "graph", "test.index")]
-        self.raw_files = [RawFile(f"node/planetoid/{name}", (PLANETOID.format(name),)) for name in names]
+        self.raw_files = [
+            RawFile(f"node/planetoid/{name}", (PLANETOID.format(name),), SUMS.get(name)) for name in names
+        ]
         self.parameters = {"file": f"ind.{self.file}"}
         super().__init__(config, needs)
 
