@@ -5,8 +5,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from tests.fuzz.corpus import NAMED
 from tests.fuzz.mutations import mutated
-from tests.fuzz.targets import NAMED
 
 MOST_MEMORY = 1 << 20  # KiB by which the process may grow over one mutant
 

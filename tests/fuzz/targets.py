@@ -1,4 +1,5 @@
-"""The readers: for each the files of a small valid input, and a function that reads them from a folder."""
+"""The readers of files, ours and those of Benchmarking Graph Neural Networks; those of the later papers are in
+targets_of_papers.py. For each the files of a small valid input, and a function that reads them from a folder."""
 
 import contextlib
 import functools
@@ -6,17 +7,12 @@ import gzip
 import io
 import json
 import pickle
-import zipfile
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from data.COLLAB import OwnCOLLAB
-from data.dataset import DataConfig
 from data.download import RawFile, reading
-from data.errors import DataError, StoreError
 from data.geom_gcn import GeomGCN
 from data.LRGB_molecules import PeptidesFunc
 from data.molecules import ArrayMolecules
@@ -28,61 +24,14 @@ from data.superpixels import read_cifar_batch, read_idx
 from data.TUs import TUDataset
 from runs.collect import read_file
 from runs.errors import ConfigError
-from runs.files import RunError
 from runs.ledger import Ledger
 from runs.result import as_lines, signed
 from runs.table_files import TableFile
+from tests.fuzz.corpus import Target, lines, npz, opened
+from tests.fuzz.targets_of_papers import LATER
 from tests.runs.records import record
 from tools.collab_lookalike import members
 from train.cli import parse_config
-
-NAMED = (DataError, StoreError, ConfigError, RunError)
-
-
-class Target(NamedTuple):
-    """`files` {name: bytes}; `read(folder)` returns something or raises. `packed`: {archive: names of its files}: these
-    are spoiled, then packed, so that what lies behind a checksum is reached too."""
-
-    name: str
-    files: dict
-    read: Callable
-    packed: dict = {}  # noqa: RUF012 - read only
-
-    def write(self, folder, files):
-        inside = {name for names in self.packed.values() for name in names}
-        for name, content in files.items():
-            if name not in inside:
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_bytes(content)
-        for archive, names in self.packed.items():
-            (folder / archive).parent.mkdir(parents=True, exist_ok=True)
-            with zipfile.ZipFile(folder / archive, "w") as file:
-                for name in names:
-                    file.writestr(name.rpartition("/")[2], files[name])
-
-
-def config(folder, **keys):
-    return DataConfig(
-        data_dir=str(folder), raw_dir=str(folder / "raw"), store_dir=str(folder / "stores"), offline=True, **keys
-    )
-
-
-def opened(dataset, folder):
-    """Builds a dataset and reads a batch of it."""
-    made = dataset(config(folder))
-    fold = made.fold(made.folds[0])
-    return made.store.hash, fold
-
-
-def lines(*rows):
-    return "".join(f"{row}\n" for row in rows).encode()
-
-
-def npz(**arrays):
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    return content.getvalue()
-
 
 # Texts
 
@@ -250,4 +199,4 @@ TARGETS = {
         ),
         Target("ledger", {"answers.jsonl": ledger_file()}, read_ledger),
     )
-}
+} | LATER

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.corpus import Target
 from tests.fuzz.rule import Broken, try_mutant
-from tests.fuzz.targets import TARGETS, Target
+from tests.fuzz.targets import TARGETS
 
 MUTATIONS = st.lists(st.tuples(st.integers(0, 8), st.floats(0, 1), st.integers(0, 1000)), min_size=1, max_size=3)
 
