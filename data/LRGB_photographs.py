@@ -107,9 +107,9 @@ def read_sbd(files, name):
 
 def check_mat(content):
     """Raise if the packed variables of a .mat file unpack to more than a mask takes."""
-    place = MAT_HEADER
+    place, order = MAT_HEADER, ">" if content[126:128] == b"MI" else "<"
     while place + 8 <= len(content):
-        kind, size = struct.unpack_from("<II", content, place)
+        kind, size = struct.unpack_from(f"{order}II", content, place)
         piece = content[place + 8 : place + 8 + size]
         if kind == MAT_PACKED and len(zlib.decompressobj().decompress(piece, MOST_PIXELS)) >= MOST_PIXELS:
             raise ValueError(f"it unpacks to {MOST_PIXELS} bytes or more")

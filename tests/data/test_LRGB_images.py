@@ -244,6 +244,11 @@ def mat_file(mask):
     return content.getvalue()
 
 
+def big_endian(content):
+    """The same, as if from a machine of the other byte order: only what stands before the first packed variable."""
+    return content[:124] + b"\1\0MI" + content[128:132][::-1] + content[132:136][::-1] + content[136:]
+
+
 def test_whatever_the_parser_of_masks_raises_is_named(tmp_path, monkeypatch):
     def broken(*_, **__):
         raise UnboundLocalError("arr")
@@ -263,6 +268,7 @@ def test_masks_of_SBD(tmp_path):
         (b"", "truncated|empty"),
         (mat_file(np.zeros((1 << 13, 1 << 13), np.uint8)), "it unpacks to 67108864 bytes or more"),
         (mat_file(mask + 0.5), "0.5: expected whole numbers"),
+        (big_endian(mat_file(np.zeros((1 << 13, 1 << 13), np.uint8))), "it unpacks to 67108864 bytes or more"),
     ):
         (tmp_path / "a.mat").write_bytes(content)
         with pytest.raises(DataError, match=message):
