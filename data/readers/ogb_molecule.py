@@ -105,7 +105,10 @@ def graph_of_cxsmiles(cxsmiles, misc_chirality=False):
     for atom in molecule.GetAtoms():
         if not atom.GetNoImplicit() and atom.NeedsUpdatePropertyCache():  # RDKit would have to guess its hydrogens
             raise DataError(f"CXSMILES {cxsmiles[:80]!r}…: atom {atom.GetIdx()} is not in brackets: {REMEDY}")
-        text = atom.GetProp("contact") if atom.HasProp("contact") else ""
+        try:
+            text = atom.GetProp("contact") if atom.HasProp("contact") else ""
+        except UnicodeDecodeError:  # &#255; stands for a byte that is no text
+            text = "?"
         if not re.fullmatch(r"([0-9]{1,9}(;[0-9]{1,9})*)?", text):
             raise DataError(f"CXSMILES {cxsmiles[:80]!r}…: contact={text[:80]!r}: expected numbers: {REMEDY}")
         for number in text.split(";") if text else ():

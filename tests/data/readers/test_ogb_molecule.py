@@ -90,7 +90,11 @@ def test_contacts_in_a_cxsmiles():
 
 @pytest.mark.parametrize(
     ("word", "message"),
-    [("[C]C[C]", "atom 1 is not in brackets"), ("[C][C] |atomProp:0.contact.x1|", "contact='x1': expected numbers")],
+    [
+        ("[C]C[C]", "atom 1 is not in brackets"),
+        ("[C][C] |atomProp:0.contact.x1|", "contact='x1': expected numbers"),
+        ("[C][C] |atomProp:0.contact.0&#255;1|", r"contact='\?': expected numbers"),
+    ],
 )
 def test_a_cxsmiles_of_another_kind_is_named(word, message):
     with pytest.raises(DataError, match=f"CXSMILES .*{message}"):
