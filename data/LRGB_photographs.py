@@ -21,10 +21,11 @@ from data.errors import REMEDY, DataError, StoreError
 from data.LRGB_images import MAX_NODES, image_graph
 from data.LRGB_superpixels import COCO, LongRangeSuperpixels, PascalVOC, versions
 from data.parallel import parallel_map
-from data.readers.images import MOST_PIXELS, Files, coco_classes, known_classes, polygon_annotations
+from data.readers.images import Files, coco_classes, known_classes, polygon_annotations
 from data.readers.unpack import parse_json, without_fraction
 from data.splits import PARTS, evenly_spaced, read_lines
 
+MOST_BYTES = 1 << 26  # of a variable in a .mat file
 MAT_HEADER, MAT_PACKED = 128, 15  # bytes before the first variable of a .mat file, kind of one that is packed
 INDEX_URL = "https://raw.githubusercontent.com/vijaydwivedi75/lrgb/main/scripts/PascalVOC/VOC_{}.index"
 
@@ -111,8 +112,8 @@ def check_mat(content):
     while place + 8 <= len(content):
         kind, size = struct.unpack_from(f"{order}II", content, place)
         piece = content[place + 8 : place + 8 + size]
-        if kind == MAT_PACKED and len(zlib.decompressobj().decompress(piece, MOST_PIXELS)) >= MOST_PIXELS:
-            raise ValueError(f"it unpacks to {MOST_PIXELS} bytes or more")
+        if kind == MAT_PACKED and len(zlib.decompressobj().decompress(piece, MOST_BYTES)) >= MOST_BYTES:
+            raise ValueError(f"it unpacks to {MOST_BYTES} bytes or more")
         place += 8 + size
 
 

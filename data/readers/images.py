@@ -12,7 +12,7 @@ from data.download import reading
 from data.errors import REMEDY, DataError
 from data.readers.unpack import DAMAGE, TAR_BLOCK, damage, tar_header, without_fraction
 
-MOST_PIXELS = 1 << 26  # of an image
+MOST_PIXELS = 1 << 22  # of an image: those of VOC and COCO have up to 640 x 640, and superpixels take much memory
 COCO_CATEGORIES = (0, *(i for i in range(1, 91) if i not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)))  # 0: background
 
 

@@ -312,3 +312,6 @@ def test_files_of_a_folder_and_of_a_tar(tmp_path, waves):
     (folder / "bad.png").write_bytes(b"no image")
     with pytest.raises(DataError, match=r"bad\.png: cannot be read as an image"):
         Files(folder).image("bad.png")
+    (folder / "large.png").write_bytes(png(np.zeros((2049, 2048), np.uint8)))
+    with pytest.raises(DataError, match=r"large\.png: .*2048 x 2049 pixels, expected at most 4194304"):
+        Files(folder).image("large.png")
