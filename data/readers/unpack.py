@@ -14,6 +14,7 @@ import json
 import math
 import re
 import struct
+import sys
 import warnings
 import zipfile
 import zlib
@@ -317,6 +318,8 @@ def read_npy(file, where, limit=LIMIT):
         if len(content) != size:
             raise EOFError(f"{len(content)} bytes for an array of shape {shape} and type {dtype}")
         array = np.frombuffer(content, dtype) if size else np.empty(math.prod(shape), dtype)
+        if dtype.kind == "U" and size and array.view(f"{dtype.str[0]}u4").max() > sys.maxunicode:
+            raise ValueError("a character beyond the last of Unicode")  # numpy would make Python raise a SystemError
         return check_truth(array).reshape(shape, order=order)
 
 

@@ -450,3 +450,14 @@ def test_indices_are_whole_numbers_of_the_right_rank(tmp_path):
     for name, rank, message in (("parts", 1, "float64: expected integers"), ("table", 1, "2 dimensions, expected 1")):
         with pytest.raises(DataError, match=message):
             read_indices(path, **{name: rank})
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_texts_of_characters_that_do_not_exist(tmp_path, order):
+    path = tmp_path / "a.npy"
+    np.save(path, np.array(["ab", "c"], f"{order}U2"))
+    with open(path, "rb") as file:
+        assert unpack.read_npy(file, path).tolist() == ["ab", "c"]
+    path.write_bytes(path.read_bytes()[:-4] + b"\x7f" * 4)
+    with open(path, "rb") as file, pytest.raises(DataError, match="beyond the last of Unicode"):
+        unpack.read_npy(file, path)
