@@ -26,4 +26,4 @@ class ClosedGINLayer(nn.Module):
         self.norm = nn.Identity() if norm is None else norm(out_dim)
 
     def forward(self, s, x):
-        return F.relu(self.norm(self.mlp(x + s.sum_neighbours(x))))
+        return F.relu(self.norm(self.mlp(s.sum_neighbours(x, own=1.0))))

@@ -26,8 +26,8 @@ class DeltaLGNNLayer(nn.Module):
 
     def forward(self, s, x):
         """Row (r, v) of s is the pair v, w = r."""
-        a = self.g1((1 + self.eps1) * x + s.sum_neighbours(x))
-        b = self.g2((1 + self.eps2) * x + s.swap(s.sum_neighbours(s.swap(x))))
+        a = self.g1(s.sum_neighbours(x, own=1 + self.eps1))
+        b = self.g2(s.swap(s.sum_neighbours(s.swap(x), own=1 + self.eps2)))
         return self.g3(torch.cat([a, b], 1))
 
 

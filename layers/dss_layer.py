@@ -27,7 +27,7 @@ class DSSLayer(nn.Module):
         self.norm2 = nn.BatchNorm1d(out_dim)
 
     def forward(self, s, x):
-        inside = self.norm1(self.mlp1(x + s.sum_neighbours(x)))
+        inside = self.norm1(self.mlp1(s.sum_neighbours(x, own=1.0)))
         mean = s.mean_subgraphs(x)
         shared = self.norm2(self.mlp2(mean + ops.copy_u_sum(s.g, mean)))
         return F.relu(inside + s.of_nodes(shared))

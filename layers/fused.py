@@ -232,6 +232,38 @@ class SumNeighbours(Function):
         return None, d_x, None, d_own
 
 
+def sum_in_subgraphs(g, x, place, number, own=None):
+    """Σ_u x_su over the neighbours that v has in subgraph s, with `own` (a number) own · x_sv more: (R, d) -> (R, d).
+
+    place (R,) is where row (s, v) stands among (N, k) places, number (N, k) the row of a place, -1 where it has no edges.
+    """
+    return SumInSubgraphs.apply(g, x, place, number, own)
+
+
+class SumInSubgraphs(Function):
+    @staticmethod
+    def forward(ctx, g, x, place, number, own):
+        ctx.g, ctx.own = g, own
+        ctx.save_for_backward(place, number, x if own is not None and ctx.needs_input_grad[4] else None)
+        return SumInSubgraphs.sums(*in_edges(g), x, place, number, own)
+
+    @staticmethod
+    def sums(indptr, index, x, place, number, own):
+        x = x.contiguous()
+        out, weight = torch.empty_like(x), 0.0 if own is None else float(own)
+        loops().sum_in_subgraphs(*x.shape, number.shape[1], weight, indptr, index, place, number, x, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        place, number, x = ctx.saved_tensors
+        indptr, dst, _ = out_edges(ctx.g)
+        d_x = SumInSubgraphs.sums(indptr, dst, d_out, place, number, ctx.own)
+        d_own = None if x is None else torch.dot(d_out.flatten(), x.flatten()).reshape(ctx.own.shape)
+        return None, d_x, None, None, d_own
+
+
 def sum_pieces(x, sizes):
     """Sums of the first sizes[0] rows, of the next sizes[1], …: (N, d) -> (len(sizes), d)."""
     return SumPieces.apply(x, sizes)

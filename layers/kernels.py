@@ -237,6 +237,32 @@ def divide_row(out, i, d, degree):
 
 
 @Kernel
+def sum_in_subgraphs(arguments):
+    """out_r = w x_r + Σ_u x[number_uk] over the neighbours u of node v in subgraph k, where row r is in place v K + k.
+
+    number_vk < 0 where v is not in subgraph k or has no edges there.
+    """
+    a = carray(arguments, (10,))
+    n, d, K, w = a[0], a[1], a[2], np.float32(real(a[3]))
+    indptr, index, place, number = ints(a[4], 2**40), ints(a[5], 2**40), ints(a[6], n), ints(a[7], 2**40)
+    x, out = floats(a[8], n, d), floats(a[9], n, d)
+    first, last = share(n)
+    for r in range(first, last):
+        for c in range(d):
+            out[r, c] = np.float32(0.0)
+        if number[place[r]] >= 0:
+            v, k = place[r] // K, place[r] % K
+            for m in range(indptr[v], indptr[v + 1]):
+                q = number[index[m] * K + k]
+                if q >= 0:
+                    for c in range(d):
+                        out[r, c] += x[q, c]
+        if w != 0:
+            for c in range(d):
+                out[r, c] += w * x[r, c]
+
+
+@Kernel
 def divide_rows(arguments):
     """out_i = x_i / (the number of neighbours of i, at least 1)."""
     a = carray(arguments, (5,))

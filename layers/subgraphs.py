@@ -5,10 +5,12 @@ product with the edges of the batch adds up the neighbours in all subgraphs at o
 each node and each of at most k subgraphs of its graph. A place without a row is zero there and is not read afterwards.
 """
 
+from functools import cached_property
+
 import numpy as np
 import torch
 
-from layers import ops
+from layers import fused, ops
 
 
 class Subgraphs:
@@ -68,9 +70,35 @@ class Subgraphs:
 
     # Sums
 
-    def sum_neighbours(self, x):
-        """Σ_{u ∈ N_s(v)} x_su over the neighbours that v has in subgraph s: (R, c) -> (R, c)."""
+    def sum_neighbours(self, x, own=None):
+        """Σ_{u ∈ N_s(v)} x_su over the neighbours that v has in subgraph s, with `own` own · x_sv more: (R, c) -> (R, c)."""
+        if self._is_whole():
+            wide = self.spread(x).flatten(1)
+            if fused.compiled(wide) and self.g.is_homogeneous:  # the same in one step
+                return self.collect(fused.sum_neighbours(self.g, wide, own=own))
+        elif fused.compiled(x) and self.g.is_homogeneous:
+            return fused.sum_in_subgraphs(self.g, x, *self._numbers, own=own)
+        total = self._sum_neighbours(x)
+        return total if own is None else own * x + total
+
+    def _sum_neighbours(self, x):
         return self.collect(ops.copy_u_sum(self.g, self.spread(x).flatten(1)))
+
+    def _is_whole(self):
+        """Whether each subgraph is the whole graph."""
+        return self._place is None
+
+    @cached_property
+    def _numbers(self):
+        """Where a row stands among the places, and the row of a place, -1 where it has no edges: (R,), (N, k) integers."""
+        has_edges = self._is_row.copy()
+        has_edges[self._is_row] = ~self._without_edges()
+        number = np.where(has_edges, np.cumsum(self._is_row).reshape(self.N, self.k) - 1, -1)
+        return self._tensor(np.flatnonzero(self._is_row).astype(np.int32)), self._tensor(number.astype(np.int32))
+
+    def _without_edges(self):
+        """(R,) booleans: the rows that have no edges although their nodes have some."""
+        return np.zeros(len(self), dtype=bool)
 
     def weighted_sum_neighbours(self, x, w):
         """Σ_{u ∈ N_s(v)} w_s,uv x_su with a weight for each edge in each subgraph: (R, c), (E, k) -> (R, c)."""
@@ -142,10 +170,16 @@ class EgoNets(Subgraphs):
         """(R,) whether v = r."""
         return self.distance == 0
 
-    def sum_neighbours(self, x):
+    def _sum_neighbours(self, x):
         if self._outside is None:
-            return super().sum_neighbours(x)
-        return super().sum_neighbours(x.masked_fill(self._outside, 0)).masked_fill(self._outside, 0)
+            return super()._sum_neighbours(x)
+        return super()._sum_neighbours(x.masked_fill(self._outside, 0)).masked_fill(self._outside, 0)
+
+    def _is_whole(self):
+        return super()._is_whole() and self._outside is None
+
+    def _without_edges(self):
+        return super()._without_edges() if self._outside is None else self._outside.flatten().cpu().numpy()
 
     def swap(self, x):
         """x_vr for each row (r, v), where all subgraphs are whole graphs: (R, c) -> (R, c)."""

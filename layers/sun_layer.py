@@ -29,7 +29,7 @@ class SUNLayer(nn.Module):
 
     def forward(self, s, x):
         d, h, mean = x.index_select(0, s.root_row), s.sum_nodes(x), s.mean_subgraphs(x)
-        closed, closed_mean = x + s.sum_neighbours(x), mean + ops.copy_u_sum(s.g, mean)
+        closed, closed_mean = s.sum_neighbours(x, own=1.0), mean + ops.copy_u_sum(s.g, mean)
         g1, g3 = self.g[0](closed), self.g[2](closed)
         g2, g4 = (self.norm[i](self.g[i](closed_mean)) for i in (1, 3))
         not_root = (~s.is_root()).nonzero().flatten()
