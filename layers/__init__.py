@@ -55,6 +55,7 @@ What they are written in:
     fused_pairs         the same for 3WLGNN
     kernels, matmul     its compiled loops, its dense products
     linear              nn.Linear by these products
+    chain               modules one after another, a ReLU in one step with what comes before it
     two_maps            W2 ReLU(norm(W1 x))
     subgraphs           many subgraphs of each graph on one copy of its edges
     dense, padding      graphs as n x n matrices in one tensor

@@ -1,8 +1,8 @@
 """GIN with ε fixed to 0 inside each of many subgraphs: the layer of NGNN, DE+NGNN and DS-GNN, and of the runs of DropGNN."""
 
-import torch.nn.functional as F
 from torch import nn
 
+from layers.chain import through
 from layers.two_maps import two_maps
 
 
@@ -26,4 +26,4 @@ class ClosedGINLayer(nn.Module):
         self.norm = nn.Identity() if norm is None else norm(out_dim)
 
     def forward(self, s, x):
-        return F.relu(self.norm(self.mlp(s.sum_neighbours(x, own=1.0))))
+        return through([*self.mlp, self.norm, nn.ReLU()], s.sum_neighbours(x, own=1.0))

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from layers.chain import Chain
 from layers.linear import Linear
 
 
@@ -33,4 +34,4 @@ class DeltaLGNNLayer(nn.Module):
 
 def _mlp(in_dim, out_dim):
     maps = Linear(in_dim, out_dim), Linear(out_dim, out_dim)
-    return nn.Sequential(*(module for W in maps for module in (W, nn.BatchNorm1d(out_dim), nn.ReLU())))
+    return Chain(*(module for W in maps for module in (W, nn.BatchNorm1d(out_dim), nn.ReLU())))

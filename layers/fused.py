@@ -145,6 +145,40 @@ class Product(Function):
         )
 
 
+def relu_linear(h, weight, bias=None):
+    """ReLU(W h + b): (N, in_dim) -> (N, out_dim)."""
+    if h.dim() == 2 and not is_lookup(h) and h.numel() * len(weight) >= MANY and compiled(h, weight):
+        return ReluLinear.apply(h, weight, bias)
+    return F.relu(linear(h, weight, bias))
+
+
+class ReluLinear(Function):
+    """Many columns of the result are 0 in all rows of a net with wide layers. In the gradients they are left out."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias):
+        out = product(h, weight.t(), bias, relu=True)
+        ctx.save_for_backward(h, weight, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        h, weight, out = ctx.saved_tensors
+        k, (n, d), d_out = loops(), out.shape, d_out.contiguous()
+        used = torch.empty(d, dtype=torch.int32)
+        k.used_columns(n, d, out, used, threads=1)
+        columns = used.nonzero().flatten() if used.any() else torch.zeros(1, dtype=torch.int64)
+        d_z, sums = out.new_empty(n, len(columns)), out.new_empty(-(-n // (k.TILE * k.TILES)), len(columns))
+        k.relu_back(n, d, len(columns), columns.int(), out, d_out, d_z, sums)
+        d_h, d_weight, d_bias = ctx.needs_input_grad
+        return (
+            product(d_z, weight[columns]) if d_h else None,
+            torch.zeros_like(weight).index_copy_(0, columns, product(d_z.t(), h)) if d_weight else None,
+            out.new_zeros(d).index_copy_(0, columns, sums.sum(0)) if d_bias else None,
+        )
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # The first layer: representations that are rows of a small table
 

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from layers.chain import Chain, through
 from layers.linear import Linear
 from layers.two_maps import two_maps
 
@@ -28,7 +29,7 @@ class InnerGINELayer(nn.Module):
 
     def forward(self, s, y, e):
         y_hat = (1 + self.eps) * y + s.sum_neighbours(F.relu(y + e))
-        return y + F.relu(self.norm(self.mlp(y_hat)))
+        return y + through([*self.mlp, self.norm, nn.ReLU()], y_hat)
 
 
 class GNNAKLayer(nn.Module):
@@ -70,4 +71,4 @@ class GNNAKLayer(nn.Module):
 
 
 def _normed(in_dim, out_dim):
-    return nn.Sequential(Linear(in_dim, out_dim, bias=False), nn.BatchNorm1d(out_dim), nn.ReLU())
+    return Chain(Linear(in_dim, out_dim, bias=False), nn.BatchNorm1d(out_dim), nn.ReLU())

@@ -542,6 +542,47 @@ def normalise_back(arguments):
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# ReLU after a linear map
+
+
+@Kernel
+def used_columns(arguments):
+    """For a team of one: whether a column of x (n, d), x >= 0, has any number but 0."""
+    a = carray(arguments, (4,))
+    n, d = a[0], a[1]
+    x, used = floats(a[2], n, d), ints(a[3], d)
+    largest = np.zeros(d, np.float32)
+    for i in range(n):
+        for c in range(d):
+            largest[c] = largest[c] if largest[c] > x[i, c] else x[i, c]
+    for c in range(d):
+        used[c] = largest[c] > np.float32(0.0)
+
+
+@Kernel
+def relu_back(arguments):
+    """d_z = d_out where the ReLU let z through, of the columns in the list, and of each piece Σ d_z."""
+    a = carray(arguments, (8,))
+    n, d, used = a[0], a[1], a[2]
+    columns, out, d_out, d_z = ints(a[3], used), floats(a[4], n, d), floats(a[5], n, d), floats(a[6], n, used)
+    sums = floats(a[7], n_pieces(n), used)
+    first, last = share(n_pieces(n))
+    for p in range(first, last):
+        for c in range(used):
+            sums[p, c] = np.float32(0.0)
+        for i in range(p * TILES * TILE, min(n, (p + 1) * TILES * TILE)):
+            if used == d:
+                for c in range(d):
+                    d_z[i, c] = d_out[i, c] if out[i, c] > np.float32(0.0) else np.float32(0.0)
+            else:
+                for c in range(used):
+                    j = columns[c]
+                    d_z[i, c] = d_out[i, j] if out[i, j] > np.float32(0.0) else np.float32(0.0)
+            for c in range(used):
+                sums[p, c] += d_z[i, c]
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Gated mean (GatedGCN). P (N, 4d) holds Uh, Vh, Ah, Bh side by side.
 
 EDGES = 64  # that are worked on together, at least: their numbers stay in the first cache

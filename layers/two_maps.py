@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from layers.chain import Chain
 from layers.linear import Linear
 
 
@@ -21,4 +22,4 @@ def two_maps(in_dim, hidden_dim, out_dim, norm=None, bias=True):
     >>> x = two_maps(3, 16, 8, nn.BatchNorm1d)(torch.randn(5, 3))
     """
     middle = [] if norm is None else [norm(hidden_dim)]
-    return nn.Sequential(Linear(in_dim, hidden_dim, bias), *middle, nn.ReLU(), Linear(hidden_dim, out_dim, bias))
+    return Chain(Linear(in_dim, hidden_dim, bias), *middle, nn.ReLU(), Linear(hidden_dim, out_dim, bias))

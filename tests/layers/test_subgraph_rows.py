@@ -4,8 +4,11 @@ from unittest import mock
 
 import pytest
 import torch
+from torch import nn
 
 from layers import fused
+from layers.chain import Chain
+from layers.linear import Linear
 from layers.subgraphs import EgoNets
 from tests.layers.test_brec_layers import CASES, batch, distance_matrices
 
@@ -55,3 +58,32 @@ def test_a_learned_weight_of_the_own_row(case):
     with plain():
         slow = with_gradients(lambda x, own: s.sum_neighbours(x, own=1 + own), x.double(), own.double())
     assert_equal(fast, slow, 1e-4)
+
+
+@needs_loops
+@pytest.mark.parametrize("used", ["all", "some", "none"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_columns_that_relu_leaves_empty(used, bias):
+    """1,500 rows of 48 numbers are enough for the fast way; W x < 0 in the empty columns, and has both signs in the others."""
+    torch.manual_seed(0)
+    x, W = torch.rand(1500, 48), torch.randn(48, 48)
+    W -= W.mean(1, keepdim=True)
+    empty = {"all": [], "some": [0, 5, 6, 47], "none": list(range(48))}[used]
+    W[empty] = -W[empty].abs()
+    b = -torch.rand(48)
+    inputs = (x, W, b) if bias else (x, W)
+    fast = with_gradients(fused.relu_linear, *inputs)
+    assert (fast[0].abs().sum(0) == 0).nonzero().flatten().tolist() == empty
+    with plain():
+        slow = with_gradients(fused.relu_linear, *(y.detach().double() for y in inputs))
+    assert_equal(fast, slow, 2e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norm", [None, nn.BatchNorm1d])
+def test_a_chain_is_a_sequence(norm, dtype):
+    torch.manual_seed(0)
+    modules = [Linear(48, 48), *([norm(48)] if norm else []), nn.ReLU(), Linear(48, 48), nn.ReLU()]
+    x = torch.randn(1500, 48, dtype=dtype)
+    chain, sequence = Chain(*modules).to(dtype), nn.Sequential(*modules).to(dtype)
+    assert_equal(with_gradients(chain, x), with_gradients(sequence, x), 1e-4 if dtype == torch.float32 else 1e-12)
