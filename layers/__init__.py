@@ -58,6 +58,7 @@ What they are written in:
     chain               modules one after another, a ReLU in one step with what comes before it
     two_maps            W2 ReLU(norm(W1 x))
     subgraphs           many subgraphs of each graph on one copy of its edges
+    few_rows            rows of subgraphs of which many are equal
     dense, padding      graphs as n x n matrices in one tensor
 """
 

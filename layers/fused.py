@@ -298,6 +298,53 @@ class SumInSubgraphs(Function):
         return None, d_x, None, None, d_own
 
 
+class RowLists:
+    """n lists of rows of a matrix with n_rows: list i is index from indptr_i to indptr_i+1."""
+
+    def __init__(self, indptr, index, n_rows):
+        self.indptr, self.index, self.n_rows = indptr.int(), index.int(), n_rows
+
+    def __len__(self):
+        return len(self.indptr) - 1
+
+    @functools.cached_property
+    def list_of(self):
+        """For each entry of index the number of its list."""
+        return torch.repeat_interleave(torch.arange(len(self), device=self.index.device), self.indptr.diff().long())
+
+    @functools.cached_property
+    def reversed(self):
+        """For each row the lists that it is in."""
+        indptr = F.pad(torch.bincount(self.index, minlength=self.n_rows).cumsum(0), (1, 0))
+        return RowLists(indptr, self.list_of[self.index.sort(stable=True).indices], len(self))
+
+
+def add_rows(x, lists):
+    """The sum of the rows of x in each list: (n_rows, d) -> (len(lists), d)."""
+    if compiled(x):
+        return AddRows.apply(x, lists)
+    return x.new_zeros(len(lists), x.shape[1]).index_add(0, lists.list_of, x.index_select(0, lists.index))
+
+
+class AddRows(Function):
+    @staticmethod
+    def forward(ctx, x, lists):
+        ctx.lists = lists
+        return AddRows.sums(x, lists)
+
+    @staticmethod
+    def sums(x, lists):
+        n, d = len(lists), x.shape[1]
+        out = x.new_empty(n, d)
+        loops().sum_neighbours(n, d, 0, 0.0, lists.indptr, lists.index, x.contiguous(), out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        return AddRows.sums(d_out, ctx.lists.reversed), None
+
+
 def sum_pieces(x, sizes):
     """Sums of the first sizes[0] rows, of the next sizes[1], …: (N, d) -> (len(sizes), d)."""
     return SumPieces.apply(x, sizes)

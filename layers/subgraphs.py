@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from layers import fused, ops
+from layers.few_rows import FewRows, Kinds, all_rows
 
 
 class Subgraphs:
@@ -72,6 +73,9 @@ class Subgraphs:
 
     def sum_neighbours(self, x, own=None):
         """Σ_{u ∈ N_s(v)} x_su over the neighbours that v has in subgraph s, with `own` own · x_sv more: (R, c) -> (R, c)."""
+        if isinstance(x, FewRows) and own == 1 and (total := x.closed_sum(self)) is not None:
+            return total
+        x = all_rows(x)
         if self._is_whole():
             wide = self.spread(x).flatten(1)
             if fused.compiled(wide) and self.g.is_homogeneous:  # the same in one step
@@ -95,6 +99,17 @@ class Subgraphs:
         has_edges[self._is_row] = ~self._without_edges()
         number = np.where(has_edges, np.cumsum(self._is_row).reshape(self.N, self.k) - 1, -1)
         return self._tensor(np.flatnonzero(self._is_row).astype(np.int32)), self._tensor(number.astype(np.int32))
+
+    def neighbour_rows(self):
+        """The rows (s, u) of the neighbours that v has in subgraph s, -1 beyond the last one: (R, largest in-degree) integers."""
+        indptr, src, _ = (x.cpu().numpy() for x in self.g.adj_tensors("csc"))
+        degree = np.diff(indptr)
+        is_edge = np.arange(degree.max(initial=0)) < degree[:, None]
+        u = np.zeros(is_edge.shape, dtype=np.int64)
+        u[is_edge] = src
+        place, number = (x.cpu().numpy() for x in self._numbers)
+        v, k = place // self.k, place % self.k
+        return np.where(is_edge[v] & (number[v, k] >= 0)[:, None], number[u[v], k[:, None]], -1)
 
     def _without_edges(self):
         """(R,) booleans: the rows that have no edges although their nodes have some."""
@@ -169,6 +184,14 @@ class EgoNets(Subgraphs):
     def is_root(self):
         """(R,) whether v = r."""
         return self.distance == 0
+
+    def by_distance(self, table):
+        """table[D(r, v)] for each row (r, v): (largest distance + 1, c) whole numbers -> (R, c) as FewRows."""
+        return FewRows(table[: self._distances.T].to(self.g.device), self._distances)
+
+    @cached_property
+    def _distances(self):
+        return Kinds(self.distance, int(self.distance.max()) + 1, exact=True)
 
     def _sum_neighbours(self, x):
         if self._outside is None:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-import torch.nn.functional as F
+import torch
 from pydantic import Field
 from torch import nn
 
@@ -31,7 +31,7 @@ class NGNNNet(SubgraphNet):
         self.head = nn.Sequential(mlp_head(hidden_dim, hidden_dim, out_dim), LastBatchNorm(out_dim))
 
     def input(self, s):
-        return s.distance.new_ones(len(s), 1).to(self.dtype)
+        return s.by_distance(torch.ones(self.radius + 1, 1, dtype=self.dtype))
 
     def pool(self, s, x):
         return s.sum_graphs(s.sum_nodes(x))
@@ -53,4 +53,4 @@ class DENGNNNet(NGNNNet):
         super().__init__(L, hidden_dim, radius, out_dim, in_dim=radius + 1)
 
     def input(self, s):
-        return F.one_hot(s.distance, self.radius + 1).to(self.dtype)
+        return s.by_distance(torch.eye(self.radius + 1, dtype=self.dtype))

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from data.transforms.distances import distances
+from layers.few_rows import all_rows
 from layers.subgraphs import EgoNets
 from nets.prepared_net import PreparedNet
 
@@ -30,7 +31,7 @@ class SubgraphNet(PreparedNet):
         x = self.input(s)
         for layer in self.layers:
             x = self.run(layer, s, x)
-        return self.head(self.pool(s, x))
+        return self.head(self.pool(s, all_rows(x)))
 
 
 def root_marks(s, dtype):

@@ -1,15 +1,20 @@
 """The fast ways of the subgraph nets equal the plain formula, in values and gradients."""
 
+from itertools import pairwise
 from unittest import mock
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from layers import fused
+from layers import few_rows, fused
 from layers.chain import Chain
+from layers.closed_gin_layer import ClosedGINLayer
+from layers.few_rows import FewRows, all_rows, distinct_rows
 from layers.linear import Linear
 from layers.subgraphs import EgoNets
+from tests.layers.reference import randomised
 from tests.layers.test_brec_layers import CASES, batch, distance_matrices
 
 needs_loops = pytest.mark.skipif(fused.loops() is None, reason="the compiled loops need torch's OpenMP on Linux")
@@ -87,3 +92,60 @@ def test_a_chain_is_a_sequence(norm, dtype):
     x = torch.randn(1500, 48, dtype=dtype)
     chain, sequence = Chain(*modules).to(dtype), nn.Sequential(*modules).to(dtype)
     assert_equal(with_gradients(chain, x), with_gradients(sequence, x), 1e-4 if dtype == torch.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("case", CASES)
+def test_a_net_on_few_rows(case, dtype):
+    """Three layers that start from the distance; a kind may stand for one row or for many."""
+    s, table = ego_nets(case), torch.eye(10, dtype=dtype)
+    layers = nn.ModuleList(randomised(ClosedGINLayer(a, b, norm=None)) for a, b in pairwise([10, 7, 7, 7])).to(dtype)
+
+    def net(x, *parameters):
+        for layer in layers:
+            x = layer(s, x)
+        return all_rows(x)
+
+    def run(x):
+        layers.zero_grad()
+        out = net(x)
+        (out * torch.arange(out.numel()).view_as(out)).sum().backward()
+        return [out.detach(), *(p.grad / 1000 for p in layers.parameters())]
+
+    with mock.patch.object(few_rows, "MOST", 1.0):
+        few = s.by_distance(table)
+        assert isinstance(layers[0](s, few), FewRows)
+        fast = run(few)
+    slow = run(table[s.distance])
+    assert_equal(fast, slow, 2e-3 if dtype == torch.float32 else 1e-9)
+
+
+def test_few_rows_become_all_rows_when_there_are_too_many():
+    s = ego_nets("whole graphs")
+    with mock.patch.object(few_rows, "MOST", 0.0):
+        x = s.by_distance(torch.eye(10))
+        assert torch.equal(s.sum_neighbours(x, own=1.0), s.sum_neighbours(x.all(), own=1.0))
+
+
+def test_sums_with_the_same_rounding_errors_are_one_kind():
+    """Whole numbers may be added in any order; others are one kind only if their order is the same."""
+    s = ego_nets("whole graphs")
+    with mock.patch.object(few_rows, "MOST", 1.0):
+        first = s.by_distance(torch.eye(10)).closed_sum(s).kinds
+        second = first.sums(s)[0]
+    around = s.neighbour_rows()
+    for kinds, before, ordered in ((first, s.distance, sorted), (second, first.index, list)):
+        seen = {}
+        for row, index in enumerate(kinds.index.tolist()):
+            neighbours = [int(before[u]) for u in around[row] if u >= 0]
+            assert seen.setdefault(index, (int(before[row]), ordered(neighbours))) == (
+                int(before[row]),
+                ordered(neighbours),
+            )
+        assert len(seen) == kinds.T == len({str(value) for value in seen.values()})
+
+
+def test_distinct_rows_of_many_columns():
+    x = np.random.default_rng(0).integers(0, 1000, (200, 12))[np.arange(600) % 150]
+    first, number = distinct_rows(x, 1000)
+    assert len(first) == 150 and np.array_equal(x[first][number], x)
