@@ -80,7 +80,7 @@ class Subgraphs:
             wide = self.spread(x).flatten(1)
             if fused.compiled(wide) and self.g.is_homogeneous:  # the same in one step
                 return self.collect(fused.sum_neighbours(self.g, wide, own=own))
-        elif fused.compiled(x) and self.g.is_homogeneous:
+        elif fused.compiled(x) and self.g.is_homogeneous and fused.few_edges(self.g):
             return fused.sum_in_subgraphs(self.g, x, *self._numbers, own=own)
         total = self._sum_neighbours(x)
         return total if own is None else own * x + total
