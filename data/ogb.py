@@ -48,7 +48,8 @@ class OGBMolecules(GraphDataset):
         bonds = read_csv(csv_file(root, "raw", "edge"), np.int64, 2)
         sizes = [read_csv(csv_file(root, "raw", f"num-{k}-list"), np.int64, 1)[:, 0] for k in ("node", "edge")]
         labels = read_labels(csv_file(root, "raw", "graph-label"), self.n_tasks)
-        if (sizes[0].sum(), sizes[1].sum(), len(labels)) != (len(atoms), len(bonds), len(sizes[0])):
+        n = len(labels)
+        if (sizes[0].sum(), sizes[1].sum(), *map(len, sizes)) != (len(atoms), len(bonds), n, n):
             raise DataError(
                 f"{root}: the numbers of nodes, edges and labels do not fit each other: the files are damaged"
             )

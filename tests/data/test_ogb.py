@@ -76,6 +76,7 @@ def test_unknown_labels(tmp_path):
 
 BAD = [
     ({"raw/graph-label": "0\n1\n0\n"}, DataError, "do not fit each other"),
+    ({"raw/num-edge-list": "1\n3\n"}, DataError, "do not fit each other: the files"),
     ({"raw/graph-label": "0\n1\n\n2\n"}, DataError, "expected 1 columns of 0, 1"),
     ({"raw/graph-label": "0\n1\nnan\n0\n"}, DataError, "without label"),
     ({"raw/graph-label": "0\n1\n0\n1e308\n"}, DataError, "expected 1 columns of 0, 1"),
