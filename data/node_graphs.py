@@ -41,7 +41,7 @@ class NodeGraph(GraphDataset):
         raise TypeError(f"{type(self).__name__} does not say how it is read: define read")
 
     def build(self, path):
-        file = self.raw_files[0].path
+        file = self.raw_files[0].path if self.raw_files else self.name
         nodes = checked_nodes(self.read(), file)
         n, n_classes = len(nodes.label), int(nodes.label.max()) + 1
         fields = [
