@@ -110,8 +110,7 @@ def by_id(records):
 def places(dataset):
     """{identity's hash: row} of all rows when they are run on this dataset; of several the first of the nearest dataset."""
     rows = [row for table in table_files().values() for row in table.rows.values()]
-    names = (dataset, str(dataset).split("-")[0])
-    rows.sort(key=lambda row: [row.config["dataset"] != name for name in names])
+    rows.sort(key=lambda row: (row.config["dataset"] != dataset, not str(dataset).startswith(row.config["dataset"])))
     found = {}
     for row in rows:
         found.setdefault(row.id({"dataset": dataset}), row)

@@ -124,6 +124,13 @@ def test_a_result_goes_to_the_file_of_its_table():
     assert file_of(record("table3/GatedGCN-none-L4")) == file_of(record("table7_CSL/No_PE"))  # one run of two tables
 
 
+def test_a_result_on_a_sample_goes_to_the_table_of_the_whole():
+    """GatedGCN has the same settings on both sets of superpixels."""
+    for name, table in (("PascalVOC-SP-300", "lrgb_table3_VOC"), ("COCO-SP-188", "lrgb_table3_COCO")):
+        for row in ("lrgb_table3_VOC/GatedGCN", "lrgb_table3_COCO/GatedGCN"):
+            assert file_of(record(row, changes={"dataset": name})) == f"lrgb/{table}.jsonl"
+
+
 def test_only_what_is_new_is_added(out, results):
     put(out, record(seed=1), record(seed=2), record(changes={"net.L": 9}))
     assert add_results([out], results) == ({TABLE3: 2, "other.jsonl": 1}, [])
