@@ -44,6 +44,7 @@ class Table:
     line_per_seed: bool = False  # the paper prints a line per seed: ROW-seed1, ROW-seed2
     hide_empty: bool = False  # columns in which no line has anything are left out
     stand_ins: tuple = ()  # datasets our own runs are made on where the paper's is not at hand
+    samples: tuple = ()  # small parts of it that stand for it too: they are shown and not compared
     other_datasets: bool = True  # whether its rows can be run on another dataset
     parts: tuple = ()  # changes of a row that make a part of its run; shown where there is no whole one, and never counted as one
     without_rows: dict = field(default_factory=dict)  # {name of a line that no row stands for: why}

@@ -14,23 +14,19 @@ from statistics import fmean
 from runs.collect import RESULTS, by_id, existing_folder, read_results, report
 from runs.evidence import read_list, runs_of
 from runs.signals import end_with_pipe
-from runs.table_files import find_table
 from tables.columns import Agrees
-from tables.declare import lines_of
 from tables.formats import aligned
-from tables.papers import declaration
+from tables.table import table_view
 
 
 def words_of(entry, results):
     """["yes", "no: test", ...] of the entry's rows that can be compared; none for runs of changed rows."""
-    file = find_table(entry["table"])
-    _, table = declaration(file)
-    judge = next((c for c in table.columns if isinstance(c, Agrees)), None) if table else None
-    if judge is None or "changes" in entry:
+    view = table_view(entry["table"], results, entry.get("dataset"))
+    judge = next((column for column in view.declared if isinstance(column, Agrees)), None)
+    if judge is None or not view.compared or "changes" in entry:
         return []
     wanted = {row.printed for row, *_ in runs_of(entry)}
-    lines = lines_of(file, table, results, entry.get("dataset"))
-    return [word for line in lines if wanted & {row.printed for row in line.rows} and (word := judge.word(line))]
+    return [word for line in view.lines if wanted & {row.printed for row in line.rows} and (word := judge.word(line))]
 
 
 def hours_left(asked, known):

@@ -81,7 +81,7 @@ def command_of(made):
 
 def tables_made(paper, table, results):
     """The table on the paper's dataset, and on those that stand for it where there are results."""
-    made = [Made(paper, table, d, table_view(table.name, results, d)) for d in (None, *table.stand_ins)]
+    made = [Made(paper, table, d, table_view(table.name, results, d)) for d in (None, *table.stand_ins, *table.samples)]
     return [m for m in made if m.begun] or made[:1]
 
 

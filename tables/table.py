@@ -65,13 +65,15 @@ def table_view(name, results, dataset=None, quick=False):
     if changed := ({"dataset": dataset} if dataset else {}) | (file.quick if quick else {}):
         texts = {key: "smaller" if isinstance(value, dict) else as_text(value) for key, value in changed.items()}
         changes = ", ".join(f"{key}={text}" for key, text in texts.items())
-        title += f"; ours with {changes}" + ", not the paper's" * (table is not None) + ", not comparable" * quick
+        title += f"; ours with {changes}" + ", not the paper's" * (table is not None)
+        title += ", not comparable" * (quick or bool(table and dataset in table.samples))
     if table is None:
         return View(file.name, title, lines, own_columns(results))
     ours = "ours"
     if table.variant:
         title, ours = f"{title}; ours with the {table.variant}, not compared", f"ours ({table.variant})"
-    return View(file.name, title, lines, table.columns, True, not quick and not table.variant, table.hide_empty, ours)
+    compared = not (quick or table.variant or dataset in table.samples)
+    return View(file.name, title, lines, table.columns, True, compared, table.hide_empty, ours)
 
 
 # --------------------------------------------------------------------------------------------------------------------

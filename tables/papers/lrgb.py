@@ -14,7 +14,7 @@ from tables.declare import Paper, Printed, Table, read_csv
 
 MAE = Measure("MAE", "min", digits=4)
 VOC, COCO = "PascalVOC-SP", "COCO-SP"
-STAND_INS = {VOC: ("PascalVOC-SP-300",), COCO: ("COCO-SP-188",)}
+SAMPLES = {VOC: ("PascalVOC-SP-300",), COCO: ("COCO-SP-188",)}
 RANKS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 RAW = "raw ranks, as printed"
 
@@ -69,7 +69,7 @@ def superpixels(name, number, title, dataset):
     """A table of macro F1; `name` is that of the file, as table3_VOC."""
     csv = name.split("_")[0]
     prefix = f"T{number.replace('.', '')}-{dataset}-"
-    return table(name, number, title, scores(MACRO_F1, "macro F1"), csv, prefix, stand_ins=STAND_INS[dataset])
+    return table(name, number, title, scores(MACRO_F1, "macro F1"), csv, prefix, samples=SAMPLES[dataset])
 
 
 def tuned(name, number, dataset, columns, **more):
@@ -106,8 +106,8 @@ PAPER = Paper(
         table("tableD3_func", "D.3", f"Peptides-func, {TWO}", scores(AP), "tableD3", "TD3-Peptides-func-"),
         table("tableD3_struct", "D.3", f"Peptides-struct, {TWO}", scores(MAE), "tableD3", "TD3-Peptides-struct-"),
         table("tableD4", "D.4", f"PCQM-Contact, {TWO}, {RAW}", ranks(), "tableD4", "TD4-PCQM-Contact-"),
-        tuned("table3_tuned_VOC", "3", VOC, F1_COLUMNS, stand_ins=STAND_INS[VOC]),
-        tuned("table3_tuned_COCO", "3", COCO, F1_COLUMNS, stand_ins=STAND_INS[COCO]),
+        tuned("table3_tuned_VOC", "3", VOC, F1_COLUMNS, samples=SAMPLES[VOC]),
+        tuned("table3_tuned_COCO", "3", COCO, F1_COLUMNS, samples=SAMPLES[COCO]),
         tuned("table4_tuned_func", "4", "Peptides-func", scores(AP)),
         tuned("table4_tuned_struct", "4", "Peptides-struct", scores(MAE)),
         tuned("table5_tuned", "5", "PCQM-Contact", ranks()),

@@ -7,6 +7,7 @@ from runs.collect import by_id
 from runs.errors import ConfigError
 from runs.evidence import read_list, runs_of
 from tables import evidence
+from tables.table import table_view
 from tests.tables.records import result
 
 GCN = {"table": "table3", "rows": ["GCN-LapPE-L4"], "seeds": 2}
@@ -36,6 +37,17 @@ def test_what_is_there_what_agrees_and_what_is_left():
     assert line(GCN, [])[1:4] == ["0 of 10", "-", "?"]
     other = GCN | {"dataset": "CSL-published"}
     assert line(other, found)[1] == "0 of 10" and "on CSL-published" in line(other, found)[0]
+
+
+def test_what_is_never_compared_neither_agrees_nor_differs():
+    """A reduced grid, and a sample of the paper's dataset."""
+    entry = {"table": "lrgb_table3_VOC", "rows": ["GatedGCN"], "dataset": "PascalVOC-SP-300", "seeds": 1}
+    changes = {"dataset": entry["dataset"]}
+    found = [result("lrgb_table3_VOC/GatedGCN", 0, 0.05, metric="macro_F1", changes=changes)]
+    assert line(entry, found)[1:3] == ["1 of 1", "-"]
+    view = table_view("lrgb_table3_VOC", found, "PascalVOC-SP-300")
+    assert view.title.endswith("not comparable") and "agrees" not in [column.header for column in view.columns()]
+    assert evidence.words_of({"table": "fair_table3_reduced", "rows": ["ENZYMES-GIN"]}, []) == []
 
 
 def test_an_unknown_key_is_named(tmp_path):
