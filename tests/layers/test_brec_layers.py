@@ -57,8 +57,8 @@ D = {(r, v): distance_by_search(r, v) for r in NODES for v in NODES if GRAPH[r] 
 def batch(idtype=torch.int64):
     src, dst = zip(*((u, v) for v in NODES for u in NEIGHBOURS[v]), strict=True)
     g = dgl.graph((torch.tensor(src), torch.tensor(dst)), num_nodes=12, idtype=idtype)
-    g.set_batch_num_nodes(torch.tensor(SIZES))
-    g.set_batch_num_edges(torch.tensor([10, 2, 8]))
+    g.set_batch_num_nodes(torch.tensor(SIZES, dtype=idtype))
+    g.set_batch_num_edges(torch.tensor([10, 2, 8], dtype=idtype))
     return g
 
 

@@ -64,8 +64,8 @@ class OnATable(nn.Module):
 def pieces(g):
     """The graph as a batch of four, one of them without nodes, one with all but three."""
     g = g.clone()
-    g.set_batch_num_nodes(torch.tensor([2, 0, g.num_nodes() - 3, 1]))
-    g.set_batch_num_edges(torch.tensor([0, 0, g.num_edges(), 0]))
+    g.set_batch_num_nodes(torch.tensor([2, 0, g.num_nodes() - 3, 1], dtype=g.idtype))
+    g.set_batch_num_edges(torch.tensor([0, 0, g.num_edges(), 0], dtype=g.idtype))
     return g
 
 
