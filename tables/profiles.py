@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import pdist
 
 from runs.table_files import find_table
@@ -124,7 +124,13 @@ def order_of(profiles):
 
 
 def cut(tree, n_clusters):
-    return fcluster(tree, n_clusters, "maxclust")
+    """The number of each leaf's cluster, from 1 on, when all joins but the last n_clusters - 1 are made. Versions of scipy
+    differ in how they cut a small tree."""
+    n = len(tree) + 1
+    cluster = np.arange(n)
+    for join in range(n - n_clusters):
+        cluster[leaves_below(tree, join)] = n + join
+    return np.unique(cluster, return_inverse=True)[1] + 1
 
 
 def cut_as_in_paper(profiles, figure):
