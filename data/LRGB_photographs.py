@@ -8,9 +8,7 @@ Each comes in six versions, named as those of the published datasets (data/LRGB_
 """
 
 import importlib.metadata
-import io
 import struct
-import warnings
 import zlib
 from functools import partial
 
@@ -22,11 +20,10 @@ from data.LRGB_images import MAX_NODES, image_graph
 from data.LRGB_superpixels import COCO, LongRangeSuperpixels, PascalVOC, versions
 from data.parallel import parallel_map
 from data.readers.images import Files, coco_classes, known_classes, polygon_annotations
+from data.readers.matlab import read_field
 from data.readers.unpack import parse_json, without_fraction
 from data.splits import PARTS, evenly_spaced, read_lines
 
-MOST_BYTES = 1 << 26  # of a variable in a .mat file
-MAT_HEADER, MAT_PACKED = 128, 15  # bytes before the first variable of a .mat file, kind of one that is packed
 INDEX_URL = "https://raw.githubusercontent.com/vijaydwivedi75/lrgb/main/scripts/PascalVOC/VOC_{}.index"
 
 
@@ -92,29 +89,10 @@ def read_masked(files, item):
 
 def read_sbd(files, name):
     """The mask in a .mat file of SBD."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadWarning
-
-    where, content = f"{files.path}, {name}", files.read(name)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", MatReadWarning)
-            check_mat(content)
-            found = loadmat(io.BytesIO(content), variable_names=["GTcls"])
-        return without_fraction(found["GTcls"]["Segmentation"][0, 0], "Segmentation")
-    except Exception as error:  # of damaged bytes scipy raises whatever comes, even of names that are not bound
-        raise DataError(f"{where}: cannot be read as a mask of SBD ({error}): {REMEDY}") from error
-
-
-def check_mat(content):
-    """Raise if the packed variables of a .mat file unpack to more than a mask takes."""
-    place, order = MAT_HEADER, ">" if content[126:128] == b"MI" else "<"
-    while place + 8 <= len(content):
-        kind, size = struct.unpack_from(f"{order}II", content, place)
-        piece = content[place + 8 : place + 8 + size]
-        if kind == MAT_PACKED and len(zlib.decompressobj().decompress(piece, MOST_BYTES)) >= MOST_BYTES:
-            raise ValueError(f"it unpacks to {MOST_BYTES} bytes or more")
-        place += 8 + size
+        return without_fraction(read_field(files.read(name), b"GTcls", b"Segmentation"), "Segmentation")
+    except (ValueError, struct.error, zlib.error) as error:
+        raise DataError(f"{files.path}, {name}: cannot be read as a mask of SBD ({error}): {REMEDY}") from error
 
 
 def read_annotated(files, item):

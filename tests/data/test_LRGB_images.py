@@ -249,23 +249,13 @@ def big_endian(content):
     return content[:124] + b"\1\0MI" + content[128:132][::-1] + content[132:136][::-1] + content[136:]
 
 
-def test_whatever_the_parser_of_masks_raises_is_named(tmp_path, monkeypatch):
-    def broken(*_, **__):
-        raise UnboundLocalError("arr")
-
-    (tmp_path / "a.mat").write_bytes(mat_file(np.zeros((2, 3), np.uint8)))
-    monkeypatch.setattr(scipy.io, "loadmat", broken)
-    with pytest.raises(DataError, match=r"a.mat: cannot be read as a mask of SBD \(arr\)"):
-        read_sbd(Files(tmp_path), "a.mat")
-
-
 def test_masks_of_SBD(tmp_path):
     mask, files = np.arange(6, dtype=np.uint8).reshape(2, 3), Files(tmp_path)
     (tmp_path / "a.mat").write_bytes(mat_file(mask))
     assert np.array_equal(read_sbd(files, "a.mat"), mask)
     for content, message in (
         (mat_file(mask)[:200], r"cannot be read as a mask of SBD \("),
-        (b"", "truncated|empty"),
+        (b"", "not a .mat file of MATLAB 5"),
         (mat_file(np.zeros((1 << 13, 1 << 13), np.uint8)), "it unpacks to 67108864 bytes or more"),
         (mat_file(mask + 0.5), "0.5: expected whole numbers"),
         (big_endian(mat_file(np.zeros((1 << 13, 1 << 13), np.uint8))), "it unpacks to 67108864 bytes or more"),
