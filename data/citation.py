@@ -66,6 +66,10 @@ def csr(data, indices, indptr, shape, where):
         if (data := np.asarray(data)).dtype.kind not in "biuf":
             raise ValueError(f"values of type {data.dtype}, expected numbers")
         indices, indptr, shape = (without_fraction(values, "a place") for values in (indices, indptr, shape))
+        if indptr.ndim != 1 or (np.diff(indptr, prepend=0, append=len(indices)) < 0).any():
+            raise ValueError(
+                "its rows do not follow each other"
+            )  # of a matrix without numbers scipy does not look at them
         matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)
     return matrix
