@@ -31,7 +31,8 @@ ATTEMPTS = 4  # at each address; what was received stays
 PAUSE = 1.0  # seconds before the second attempt, twice as long before each further one
 # what the readers of archives, arrays, pickles and text raise when the content is not what it should be
 UNREADABLE = (
-    ValueError, TypeError, LookupError, EOFError, OverflowError, RecursionError, OSError, zipfile.BadZipFile, zlib.error,
+    ValueError, TypeError, AttributeError, LookupError, EOFError, OverflowError, RecursionError, OSError,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 

@@ -390,6 +390,7 @@ def test_flickr(tmp_path):
         ("role.json", '{"tr": [2], "va": [0.5], "te": [1]}', "role.json: va: 0.5: expected whole numbers"),
         ("class_map.json", '{"0": 0, "1": 1.5, "2": 0}', "labels: 1.5: expected whole numbers"),
         ("class_map.json", '{"0": 0, "2": 1}', "the nodes are not numbered from 0 on"),
+        ("class_map.json", '"0"', "class_map.json: 'str' object has no attribute 'items': the file is damaged"),
     ):
         before = (folder / file).read_text()
         (folder / file).write_text(text)
