@@ -124,7 +124,9 @@ def read_columns(stream, where, names, longest=LINE, delimiter=","):
         heading = next(table, [])
         missing = [name for name in names if name not in heading]
         if missing:
-            raise DataError(f"{where}: no column {missing[0]!r} among {', '.join(heading)[:200]}: it is another table")
+            raise DataError(
+                f"{where}: no column {missing[0]!r} among {', '.join(map(repr, heading))[:200]}: it is another table"
+            )
         places = [heading.index(name) for name in names]
         for row in table:
             if len(row) != len(heading):

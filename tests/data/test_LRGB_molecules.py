@@ -158,7 +158,7 @@ def test_bad_tables(tmp_path, struct_class, monkeypatch):
             PeptidesStruct(config(tmp_path / "stores", tmp_path))
     md5 = write_gz(tmp_path / "LRGB" / "peptide_structure_dataset.csv.gz", "smiles,labels\nC,1\n")
     monkeypatch.setattr(PeptidesStruct, "md5", md5)
-    with pytest.raises(DataError, match="no column 'Inertia_mass_a' among smiles, labels"):
+    with pytest.raises(DataError, match="no column 'Inertia_mass_a' among 'smiles', 'labels'"):
         PeptidesStruct(config(tmp_path / "stores", tmp_path))
 
 

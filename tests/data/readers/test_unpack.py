@@ -461,3 +461,9 @@ def test_texts_of_characters_that_do_not_exist(tmp_path, order):
     path.write_bytes(path.read_bytes()[:-4] + b"\x7f" * 4)
     with open(path, "rb") as file, pytest.raises(DataError, match="beyond the last of Unicode"):
         unpack.read_npy(file, path)
+
+
+def test_a_heading_over_several_lines_is_named_in_one():
+    with pytest.raises(DataError, match=r"here: no column 'smiles' among 'a\\nb', 'c': it is another table") as error:
+        list(unpack.read_columns(io.BytesIO(b'"a\nb",c\n1,2\n'), "here", ("smiles",)))
+    assert "\n" not in str(error.value)
