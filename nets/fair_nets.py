@@ -9,7 +9,9 @@ from pydantic import Field
 from torch import nn
 
 from layers import ops
+from layers.chain import Chain
 from layers.closed_sage_layer import ClosedSAGELayer
+from layers.linear import Linear
 from nets.heads import pool_nodes
 from nets.skeleton import AnyNetConfig
 
@@ -40,8 +42,8 @@ class FingerprintNet(nn.Module):
     def __init__(self, config, features, task):
         super().__init__()
         self.relu_scores = config.relu_scores
-        self.hidden = nn.Linear(n_features(features), config.hidden_dim)
-        self.out = nn.Linear(config.hidden_dim, task.n_out)
+        self.hidden = Linear(n_features(features), config.hidden_dim)
+        self.out = Linear(config.hidden_dim, task.n_out)
 
     def forward(self, g, of=None):
         y = self.out(F.relu(self.hidden(pool_nodes(g, g.ndata["feat"], "sum"))))
@@ -59,9 +61,9 @@ class DeepMultisetsNet(nn.Module):
 
     def __init__(self, config, features, task):
         super().__init__()
-        self.node = nn.Linear(n_features(features), config.hidden_dim)
-        self.graph = nn.Linear(config.hidden_dim, config.hidden_dim)
-        self.out = nn.Linear(config.hidden_dim, task.n_out)
+        self.node = Linear(n_features(features), config.hidden_dim)
+        self.graph = Linear(config.hidden_dim, config.hidden_dim)
+        self.out = Linear(config.hidden_dim, task.n_out)
 
     def forward(self, g, of=None):
         h = pool_nodes(g, F.relu(self.node(g.ndata["feat"])), "sum")
@@ -70,7 +72,7 @@ class DeepMultisetsNet(nn.Module):
 
 def two_maps(in_dim, dim):
     maps = [(in_dim, dim), (dim, dim)]
-    return nn.Sequential(*(m for a, b in maps for m in (nn.Linear(a, b), nn.BatchNorm1d(b), nn.ReLU())))
+    return Chain(*(m for a, b in maps for m in (Linear(a, b), nn.BatchNorm1d(b), nn.ReLU())))
 
 
 class FairGINNet(nn.Module):
@@ -104,7 +106,7 @@ class FairGINNet(nn.Module):
         self.layers = nn.ModuleList(two_maps(a, b) for a, b in pairwise(widths))
         eps = torch.zeros(len(self.layers))
         self.eps = nn.Parameter(eps) if config.train_eps else eps
-        self.out = nn.ModuleList(nn.Linear(width, task.n_out) for width in widths)
+        self.out = nn.ModuleList(Linear(width, task.n_out) for width in widths)
 
     def forward(self, g, of=None):
         h = self.first(g.ndata["feat"])
@@ -135,8 +137,8 @@ class FairGraphSAGENet(nn.Module):
         dim = config.hidden_dim
         widths = [n_features(features)] + [dim] * config.L
         self.layers = nn.ModuleList(ClosedSAGELayer(a, dim, config.aggregation) for a in widths[:-1])
-        self.M = nn.Linear(dim, dim) if config.aggregation == "max" else None
-        self.hidden, self.out = nn.Linear(config.L * dim, dim), nn.Linear(dim, task.n_out)
+        self.M = Linear(dim, dim) if config.aggregation == "max" else None
+        self.hidden, self.out = Linear(config.L * dim, dim), Linear(dim, task.n_out)
 
     def forward(self, g, of=None):
         h, all_h = g.ndata["feat"], []

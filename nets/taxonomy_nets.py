@@ -10,6 +10,7 @@ from torch import nn
 from layers import sparse_rows
 from layers.bare_gin_layer import BareGINLayer
 from layers.closed_gcn_layer import ClosedGCNLayer
+from layers.linear import Linear
 from layers.neighbourhood import Complete, CountedBatchNorm, Edges
 from layers.unit_rows import unit_relu
 from nets.heads import pool_nodes
@@ -49,7 +50,7 @@ class TaxonomyNet(nn.Module):
         self.input = InputMap(features.node, d, bias)
         self.layers = nn.ModuleList(self.make_layer(d, bias) for _ in range(config.L))
         self.norms = nn.ModuleList(CountedBatchNorm(d) if config.batch_norm else NoNorm() for _ in range(config.L + 1))
-        self.Q, self.P = nn.Linear(d, d), nn.Linear(d, task.n_out)
+        self.Q, self.P = Linear(d, d), Linear(d, task.n_out)
 
     def forward(self, g, of=None):
         x = self.act(self.norms[0](self.input(g.ndata.get("feat"))))
