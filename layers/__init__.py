@@ -36,7 +36,6 @@ Taxonomy of Benchmarks:
 
     closed_gcn_layer    GCN with self-loops bare_gin_layer      GIN without inner normalisation
     neighbourhood       along edges, or in complete graphs without any
-    unit_rows           ReLU, then rows of length 1
     sparse_rows         products with features that are mostly zero
 
 Long Range Graph Benchmark, and its retuned rows:

@@ -7,12 +7,11 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import nn
 
-from layers import sparse_rows
+from layers import fused, sparse_rows
 from layers.bare_gin_layer import BareGINLayer
 from layers.closed_gcn_layer import ClosedGCNLayer
 from layers.linear import Linear
 from layers.neighbourhood import Complete, CountedBatchNorm, Edges
-from layers.unit_rows import unit_relu
 from nets.heads import pool_nodes
 from nets.skeleton import AnyNetConfig
 
@@ -72,6 +71,11 @@ class TaxonomyNet(nn.Module):
         for layer, norm in zip(self.layers, self.norms[1:], strict=True):
             x = x + self.act(norm(layer(around, x), around.counts))
         return x
+
+
+def unit_relu(v):
+    """u(ReLU(v)): (N, d) -> (N, d). Rows of zeros stay."""
+    return fused.relu_of_unit_rows(F.relu(v))  # the outer ReLU changes nothing: what it gets is not negative
 
 
 class NoNorm(nn.Module):

@@ -9,7 +9,7 @@ from layers import sparse_rows
 from layers.bare_gin_layer import BareGINLayer
 from layers.closed_gcn_layer import ClosedGCNLayer
 from layers.neighbourhood import Complete, CountedBatchNorm, Edges
-from layers.unit_rows import unit_relu
+from nets.taxonomy_nets import unit_relu
 from tests.layers import laws
 from tests.layers.reference import DIM, N, in_edges, randomised
 
