@@ -60,9 +60,12 @@ def used_by(path, name):
     return sorted(found, key=found.get)
 
 
+PLAIN = ("layers/linear.py", "layers/chain.py")  # nn.Linear and nn.Sequential by faster products: no part to explain
+
+
 def layers_of(path, name):
     """The parts of layers/ that a net uses and that have a docstring: its layers first, then what helps them."""
-    files, found = imported(path, "layers"), []
+    files, found = {part: file for part, file in imported(path, "layers").items() if file not in PLAIN}, []
     for part in used_by(path, name):
         statement = class_of(files[part], part) if part in files else None
         if statement is not None and (text := ast.get_docstring(statement)):
