@@ -1,4 +1,4 @@
-"""The small networks inside the layers of the BREC models: two linear maps, and the batch normalisations between them."""
+"""The small networks inside the layers of the BREC models and of the Fair Comparison's GIN: two linear maps with a norm between."""
 
 from torch import nn
 

@@ -12,6 +12,7 @@ from layers import ops
 from layers.chain import Chain
 from layers.closed_sage_layer import ClosedSAGELayer
 from layers.linear import Linear
+from layers.two_maps import two_maps
 from nets.heads import pool_nodes
 from nets.skeleton import AnyNetConfig
 
@@ -70,9 +71,9 @@ class DeepMultisetsNet(nn.Module):
         return self.out(F.relu(self.graph(h)))
 
 
-def two_maps(in_dim, dim):
-    maps = [(in_dim, dim), (dim, dim)]
-    return Chain(*(m for a, b in maps for m in (Linear(a, b), nn.BatchNorm1d(b), nn.ReLU())))
+def mlp(in_dim, dim):
+    """Two linear maps, each with BN and ReLU: (N, in_dim) -> (N, dim)."""
+    return Chain(*two_maps(in_dim, dim, dim, nn.BatchNorm1d), nn.BatchNorm1d(dim), nn.ReLU())
 
 
 class FairGINNet(nn.Module):
@@ -102,8 +103,8 @@ class FairGINNet(nn.Module):
         super().__init__()
         self.pool, self.dropout, self.noisy = config.pool, config.dropout, config.noisy
         widths = [config.widths[0], *config.widths]
-        self.first = two_maps(n_features(features), widths[0])
-        self.layers = nn.ModuleList(two_maps(a, b) for a, b in pairwise(widths))
+        self.first = mlp(n_features(features), widths[0])
+        self.layers = nn.ModuleList(mlp(a, b) for a, b in pairwise(widths))
         eps = torch.zeros(len(self.layers))
         self.eps = nn.Parameter(eps) if config.train_eps else eps
         self.out = nn.ModuleList(Linear(width, task.n_out) for width in widths)
