@@ -53,9 +53,8 @@ class TaxonomyNet(nn.Module):
 
     def forward(self, g, of=None):
         x = self.act(self.norms[0](self.input(g.ndata.get("feat"))))
-        if (
-            "clique" in g.ndata
-        ):  # the layers add the same to all nodes of a graph, and that is what they add to the mean
+        if "clique" in g.ndata:
+            # the layers add the same to all nodes of a graph, and that is what they add to the mean
             around = Complete(g)
             h = around.pool(x)
             x = x + around.spread(self.propagate(around, h) - h)
