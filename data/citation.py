@@ -67,9 +67,8 @@ def csr(data, indices, indptr, shape, where):
             raise ValueError(f"values of type {data.dtype}, expected numbers")
         indices, indptr, shape = (without_fraction(values, "a place") for values in (indices, indptr, shape))
         if indptr.ndim != 1 or (np.diff(indptr, prepend=0, append=len(indices)) < 0).any():
-            raise ValueError(
-                "its rows do not follow each other"
-            )  # of a matrix without numbers scipy does not look at them
+            # of a matrix without numbers scipy does not look at them
+            raise ValueError("its rows do not follow each other")
         matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)
     return matrix

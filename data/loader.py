@@ -42,9 +42,8 @@ class Loader:
         if self.workers == 0:
             return map(batches.__getitem__, range(len(batches)))
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", message="This DataLoader will create"
-            )  # it counts the bound thread's core only
+            # torch's warning of too many workers counts the bound thread's core only
+            warnings.filterwarnings("ignore", message="This DataLoader will create")
             loader = torch.utils.data.DataLoader(
                 batches,
                 batch_size=None,

@@ -20,9 +20,8 @@ def ego_nets(g, h, radius, told, layers, closed=True):
     """(2, n) colours s(r)."""
     distance = pair_distances(g, h)
     inside = distance <= min(radius, g[0] - 1)  # n: no path
-    colours = np.where(
-        inside, np.minimum(distance, told), told + 1
-    )  # rows outside have no edges, and there is one colour for them
+    # rows outside have no edges, and there is one colour for them
+    colours = np.where(inside, np.minimum(distance, told), told + 1)
     step = (closed_step if closed else wl_step)(colours.size, *subgraph_edges(g, h, inside))
     for _ in range(layers):
         colours = step(colours)

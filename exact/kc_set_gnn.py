@@ -16,10 +16,8 @@ from exact.refinement import received
 def kc_set_gnn(g, h, layers):
     """(2, m) colours of m sets; one colour more fills up where a graph has fewer."""
     sets = [node_sets(*graph, k=3, c=2) for graph in (g, h)]
-    most, n_small = (
-        max(len(s.size) for s in sets),
-        int((sets[0].size < 3).sum()),
-    )  # sets of 1 and 2 nodes come first: all there are
+    most = max(len(s.size) for s in sets)
+    n_small = int((sets[0].size < 3).sum())  # sets of 1 and 2 nodes come first: all there are
     large, small, small_only = (
         np.concatenate([getattr(s, end) + i * stride for i, s in enumerate(sets)])
         for end, stride in (("large", most), ("small", most), ("small", n_small))

@@ -89,9 +89,8 @@ class RayEngine(Engine):
             ray.cancel(stream)
         end = time.monotonic() + 60
         for run in runs:
-            with contextlib.suppress(
-                RunError
-            ):  # what arrives now cannot be written: the run goes on from what is there
+            # what arrives now and cannot be written is lost: the run goes on from what is there
+            with contextlib.suppress(RunError):
                 while run.poll() is None and time.monotonic() < end:
                     time.sleep(POLL)
             run.release()

@@ -47,10 +47,8 @@ class ECCLayer(nn.Module):
         a = F.relu(self.a(w[:, None]))
         coefficients = torch.cat([a, a.new_ones(len(a), 1)], 1)  # (E, 17), of M_1 to M_16 and C
         sums = neighbour_sums(g, h, coefficients)  # (N, 17, in_dim)
-        maps = torch.cat([self.theta.weight.t(), self.theta.bias[None]]).view(
-            -1, self.R.shape[1]
-        )  # (17 in_dim, out_dim)
-        return sums.flatten(1) @ maps
+        maps = torch.cat([self.theta.weight.t(), self.theta.bias[None]])  # of each coefficient
+        return sums.flatten(1) @ maps.view(-1, self.R.shape[1])  # (N, 17 in_dim) @ (17 in_dim, out_dim)
 
 
 def neighbour_sums(g, h, c):

@@ -55,9 +55,8 @@ class DGCNNNet(nn.Module):
             h = layer(g, h)
             all_h.append(h)
         rows = sort_pool(g.batch_num_nodes(), torch.cat(all_h, 1), self.k, self.sort_by)
-        z = F.linear(
-            rows, self.nodes.weight[:, 0], self.nodes.bias
-        )  # a filter that sees one node at a time is a linear map
+        # a filter that sees one node at a time is a linear map
+        z = F.linear(rows, self.nodes.weight[:, 0], self.nodes.bias)
         z = F.max_pool1d(F.relu(z).transpose(1, 2), 2)
         z = F.relu(self.hidden(F.relu(self.neighbours(z)).flatten(1)))
         return self.out(F.dropout(z, self.dropout, self.training))

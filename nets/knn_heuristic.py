@@ -30,9 +30,8 @@ class KNNHeuristic(nn.Module):
 
     def forward(self, g, of=None):
         distance = g.edata["feat"][:, :1]
-        out = g.reverse(
-            copy_ndata=False, copy_edata=False
-        )  # what ended at a city now starts there, and the other way round
+        # what ended at a city now starts there, and the other way round
+        out = g.reverse(copy_ndata=False, copy_edata=False)
         limit = torch.full((g.num_nodes(), 1), -torch.inf, dtype=distance.dtype, device=distance.device)
         for _ in range(self.k):  # the next larger distance of each city, k times
             longer = torch.where(distance > ops.copy_v(out, limit), distance, torch.inf)

@@ -84,9 +84,8 @@ def told(record):
     if "distinguished" in pairs:
         flags = [word == "1" for word in pairs["distinguished"].split()]
     else:
-        q = (
-            record["config"].get("test", {}).get("q", 32)
-        )  # the columns have T² of eq. (4), which is q times the program's
+        # the columns have T² of eq. (4), which is q times the program's
+        q = record["config"].get("test", {}).get("q", 32)
         values = zip(pairs["T2_test"].split(), pairs["T2_reliability"].split(), strict=True)
         flags = [a != "-" and float(a) / q > PROGRAMS_LIMIT > float(b) / q for a, b in values]
     return {pair for pair, flag in zip(numbers, flags, strict=True) if flag}
