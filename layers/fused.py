@@ -368,20 +368,45 @@ class SumPieces(Function):
         return torch.repeat_interleave(d_out, sizes, dim=0, output_size=ctx.n_rows), None
 
 
-def max_neighbours(g, x, least=None):
-    """Max_j x_j, -inf without neighbours (0 in a graph without any edge), or `least` where that is larger: (N, d) -> (N, d)."""
-    return MaxNeighbours.apply(g, x, least)
+def max_pieces(x, sizes):
+    """Maxima of the first sizes[0] rows, of the next sizes[1], …: (N, d) -> (len(sizes), d); 0 of no rows."""
+    return MaxPieces.apply(x, sizes)
+
+
+class MaxPieces(Function):
+    @staticmethod
+    def forward(ctx, x, sizes):
+        x, (n, d) = x.contiguous(), x.shape
+        indptr, index = F.pad(sizes.cumsum(0), (1, 0)).int(), torch.arange(n, dtype=torch.int32)
+        out, which = x.new_empty(len(sizes), d), torch.empty(len(sizes), d, dtype=torch.int32)
+        loops().max_neighbours(len(sizes), d, -torch.inf, 0, indptr, index, x, out, which)
+        ctx.save_for_backward(which)
+        ctx.n_rows = n
+        return out.masked_fill_((sizes == 0)[:, None], 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out):
+        (which,) = ctx.saved_tensors
+        d_x = d_out.new_zeros(ctx.n_rows + 1, d_out.shape[1])  # the last row, -1, is of pieces without rows
+        return d_x.scatter_(0, which.long() % len(d_x), d_out)[:-1], None
+
+
+def max_neighbours(g, x, least=None, own=False):
+    """Max_j x_j, -inf without neighbours (0 in a graph without any edge), or `least` where that is larger; if `own` with x_i too:
+    (N, d) -> (N, d)."""
+    return MaxNeighbours.apply(g, x, least, own)
 
 
 class MaxNeighbours(Function):
     @staticmethod
-    def forward(ctx, g, x, least):
+    def forward(ctx, g, x, least, own):
         x = x.contiguous()
         n, d = x.shape
         out, which = torch.empty_like(x), torch.empty(n, d, dtype=torch.int32)
         least = least if least is not None else -torch.inf if g.num_edges() else 0.0
-        loops().max_neighbours(n, d, least, *in_edges(g), x, out, which)
-        ctx.g = g
+        loops().max_neighbours(n, d, least, int(own), *in_edges(g), x, out, which)
+        ctx.g, ctx.own = g, own
         ctx.save_for_backward(which)
         return out
 
@@ -391,8 +416,8 @@ class MaxNeighbours(Function):
         (which,) = ctx.saved_tensors
         d_out = d_out.contiguous()
         d_x = torch.empty_like(d_out)
-        loops().max_neighbours_back(*d_out.shape, *out_edges(ctx.g), which, d_out, d_x)
-        return None, d_x, None
+        loops().max_neighbours_back(*d_out.shape, int(ctx.own), *out_edges(ctx.g), which, d_out, d_x)
+        return None, d_x, None, None
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -279,15 +279,15 @@ def divide_rows(arguments):
 
 @Kernel
 def max_neighbours(arguments):
-    """out_i = Max_k x[index_k], and the first k that has it; `least` and -1 where none is above that."""
-    a = carray(arguments, (8,))
-    n, d, least = a[0], a[1], np.float32(real(a[2]))
-    indptr, index, x, out = ints(a[3], n + 1), ints(a[4], 2**40), floats(a[5], 2**40, d), floats(a[6], n, d)
-    which = carray(int_pointer(a[7]), (n, d))
+    """out_i = Max_k x[index_k], and the first k that has it; `least` and -1 where none is above that, x_i itself if `own`."""
+    a = carray(arguments, (9,))
+    n, d, least, own = a[0], a[1], np.float32(real(a[2])), a[3] == 1
+    indptr, index, x, out = ints(a[4], n + 1), ints(a[5], 2**40), floats(a[6], 2**40, d), floats(a[7], n, d)
+    which = carray(int_pointer(a[8]), (n, d))
     first, last = share_of_nodes(indptr, n)
     for i in range(first, last):
         for c in range(d):
-            out[i, c] = least
+            out[i, c] = x[i, c] if own else least
             which[i, c] = -1
         for k in range(indptr[i], indptr[i + 1]):
             j = index[k]
@@ -299,15 +299,16 @@ def max_neighbours(arguments):
 
 @Kernel
 def max_neighbours_back(arguments):
-    """d_x_j = Σ d_out_i over the edges k: j -> i with which_i = k. indptr, index, edge: the edges that leave each node."""
-    a = carray(arguments, (8,))
-    n, d = a[0], a[1]
-    indptr, index, edge = ints(a[2], n + 1), ints(a[3], 2**40), ints(a[4], 2**40)
-    which, d_out, d_x = carray(int_pointer(a[5]), (2**40, d)), floats(a[6], 2**40, d), floats(a[7], n, d)
+    """d_x_j = Σ d_out_i over the edges k: j -> i with which_i = k, and if `own` d_out_j where which_j = -1. indptr, index, edge:
+    the edges that leave each node."""
+    a = carray(arguments, (9,))
+    n, d, own = a[0], a[1], a[2] == 1
+    indptr, index, edge = ints(a[3], n + 1), ints(a[4], 2**40), ints(a[5], 2**40)
+    which, d_out, d_x = carray(int_pointer(a[6]), (2**40, d)), floats(a[7], 2**40, d), floats(a[8], n, d)
     first, last = share_of_nodes(indptr, n)
     for j in range(first, last):
         for c in range(d):
-            d_x[j, c] = np.float32(0.0)
+            d_x[j, c] = d_out[j, c] if own and which[j, c] == -1 else np.float32(0.0)
         for m in range(indptr[j], indptr[j + 1]):
             i, k = index[m], edge[m]
             for c in range(d):

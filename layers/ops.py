@@ -31,6 +31,18 @@ def copy_u_max(g, u):
     return ops.copy_u_max(g, u)
 
 
+def closed_sum(g, u, own=1):
+    """own · u_i + Σ_j u_j: (N, d) -> (N, d)."""
+    return fused.sum_neighbours(g, u, own=own) if fused.sum_suits(g, u) else own * u + ops.copy_u_sum(g, u)
+
+
+def closed_max(g, u):
+    """Max of u_i and all u_j: (N, d) -> (N, d)."""
+    if fused.sum_suits(g, u) and fused.in_order(g):
+        return fused.max_neighbours(g, u, own=True)
+    return torch.where((g.in_degrees() == 0)[:, None], u, torch.maximum(ops.copy_u_max(g, u), u))
+
+
 def copy_e_sum(g, e):
     """Σ_j e_ij: (E, …) -> (N, …)."""
     return ops.copy_e_sum(with_edge_ids(g), e)

@@ -113,7 +113,7 @@ class FairGINNet(nn.Module):
         h = self.first(g.ndata["feat"])
         y = F.dropout(pool_nodes(g, self.out[0](h), self.pool), self.dropout, self.training or self.noisy)
         for eps, layer, out in zip(self.eps, self.layers, self.out[1:], strict=True):
-            h = layer((1 + eps) * h + ops.copy_u_sum(g, h))
+            h = layer(ops.closed_sum(g, h, own=1 + eps))
             y = y + F.dropout(out(pool_nodes(g, h, self.pool)), self.dropout, self.training)
         return y
 

@@ -91,6 +91,9 @@ LAYERS = {
     "max": (lambda: Block(lambda g, h: ops.zero_without_neighbours(g, ops.copy_u_max(g, h))), "n"),
     "sums of pieces": (lambda: Block(lambda g, h: pool_nodes(pieces(g), h, "sum")), "n"),
     "means of pieces": (lambda: Block(lambda g, h: pool_nodes(pieces(g), h, "mean")), "n"),
+    "maxima of pieces": (lambda: Block(lambda g, h: pool_nodes(pieces(g), h, "max")), "n"),
+    "sum, closed": (lambda: Block(ops.closed_sum), "n"),
+    "max, closed": (lambda: Block(ops.closed_max), "n"),
     "update": (update(), "nn"),
     "update, ELU": (update(activation=F.elu), "nn"),
     "update, no activation": (update(activation=nn.Identity()), "nn"),
@@ -186,7 +189,7 @@ def test_the_same_bits_with_any_number_of_threads(name):
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "max", "sums of pieces", "means of pieces"])
+@pytest.mark.parametrize("name", ["sum", "sum, closed", "mean", "max", *(name for name in LAYERS if "pieces" in name)])
 def test_sums_means_and_maxima_keep_the_bits_of_dgl_and_torch(name):
     g = GRAPHS["several pieces"]()
     seen = values_and_gradients(name, g, torch.float32)

@@ -119,6 +119,16 @@ PLAIN = {
         lambda g, u: by_node(g, at_edges(u, g.edges()[0]), largest),
         lambda g: [node(g, D)],
     ),
+    "closed_sum": (
+        ops.closed_sum,
+        lambda g, u, own: own * u + by_node(g, at_edges(u, g.edges()[0]), lambda x: x.sum(0)),
+        lambda g: [node(g, D), torch.rand(1, dtype=torch.float64)],
+    ),
+    "closed_max": (
+        ops.closed_max,
+        lambda g, u: by_node(dgl.add_self_loop(g), at_edges(u, dgl.add_self_loop(g).edges()[0]), largest),
+        lambda g: [node(g, D)],
+    ),
     "copy_e_sum": (ops.copy_e_sum, lambda g, e: by_node(g, e, lambda x: x.sum(0)), lambda g: [edge(g, D)]),
     "u_mul_e_sum": (
         ops.u_mul_e_sum,
