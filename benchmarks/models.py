@@ -751,7 +751,7 @@ class Worker:
 
 
 def ratios_of(workers, rounds, job):
-    """{variant: its times over ours, of each round}, {"ours": seconds a batch of each round}; for floor, ours over it."""
+    """{variant: its times over ours, of each round}, {"ours": seconds per batch of each round}; for floor, ours over it."""
     first = {variant: worker.prepare(**job) for variant, worker in workers.items()}
     times = []
     for i in range(rounds):
