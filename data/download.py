@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -155,6 +156,8 @@ def _fetch(url, part, name):
             part.unlink(missing_ok=True)
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             problem = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"
+            if isinstance(problem, socket.gaierror) and problem.errno == socket.EAI_NONAME:
+                break  # no such host, or no network
     raise DataError(str(problem))
 
 

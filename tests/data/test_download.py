@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import socket
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -221,6 +222,21 @@ def test_a_missing_file_is_not_asked_for_again_and_a_broken_server_is(server, tm
         with pytest.raises(DataError):
             find(raw_file(server, behaviour), config(tmp_path))
         assert len(server.requests) == n
+
+
+def test_a_host_that_does_not_exist_is_not_asked_for_again(tmp_path, monkeypatch):
+    """What a machine without a network says; a name server that does not answer may do so later."""
+    for code, n in ((socket.EAI_NONAME, 1), (socket.EAI_AGAIN, download.ATTEMPTS)):
+        asked = []
+
+        def look_up(*arguments, code=code, asked=asked, **options):
+            asked.append(arguments)
+            raise socket.gaierror(code, "no address")
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        with pytest.raises(DataError, match="no address"):
+            find(RawFile("file", ("https://nowhere.invalid/file",), None), config(tmp_path))
+        assert len(asked) == n
 
 
 def test_the_next_mirror_is_tried(server, tmp_path):
