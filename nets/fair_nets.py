@@ -84,6 +84,9 @@ class FairGINNet(nn.Module):
 
     Each MLP has two linear maps with BN and ReLU. Of the first term the map stands inside the pooling.
 
+    Equal features, as of the social datasets without degrees, are 0 after BN but for rounding, and ReLU has no gradient there: what
+    the net learns of them are the rounding errors of PyTorch's BN, on which the printed numbers rest.
+
     Deviation: the program drops the first term at evaluation too (`noisy`, off by default here: scores would be random).
     """
 
@@ -103,7 +106,7 @@ class FairGINNet(nn.Module):
         super().__init__()
         self.pool, self.dropout, self.noisy = config.pool, config.dropout, config.noisy
         widths = [config.widths[0], *config.widths]
-        self.first = mlp(n_features(features), widths[0])
+        self.first = nn.Sequential(*mlp(n_features(features), widths[0]))  # not Chain: with PyTorch's BN
         self.layers = nn.ModuleList(mlp(a, b) for a, b in pairwise(widths))
         eps = torch.zeros(len(self.layers))
         self.eps = nn.Parameter(eps) if config.train_eps else eps
