@@ -133,6 +133,9 @@ def cut(tree, n_clusters):
     return np.unique(cluster, return_inverse=True)[1] + 1
 
 
+FEWEST = 5  # datasets of which there are clusters: the tree is cut into four at most
+
+
 def cut_as_in_paper(profiles, figure):
     """The number of the cluster of each dataset, (n,), from 1 on.
 
@@ -176,9 +179,11 @@ def named_clusters(names, numbers, known):
 
 
 def clusters(scores, figure):
-    """{dataset: cluster} of the datasets that have all columns."""
+    """{dataset: cluster} of the datasets that have all columns; of too few each would be a cluster of its own: then {}."""
     whole = scores.complete()
-    numbers = cut_as_in_paper(whole.profiles, figure) if whole.names else []
+    if len(whole.names) < FEWEST:
+        return {}
+    numbers = cut_as_in_paper(whole.profiles, figure)
     return dict(zip(whole.names, named_clusters(whole.names, list(numbers), clusters_of_paper(figure)), strict=True))
 
 

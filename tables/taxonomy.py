@@ -102,12 +102,15 @@ def profile_notes(figure, scores, paper):
         if not np.isfinite(row).all()
     ]:
         notes.append(f"In no cluster, as cells are missing: {', '.join(missing)}.")
-    if len(whole.names) < 3:
-        notes.append(f"{len(whole.names)} datasets have all columns: clusters and components need three or more.")
+    if len(whole.names) < profiles.FEWEST:
+        notes.append(
+            f"{len(whole.names)} datasets have all columns: components need three, clusters {profiles.FEWEST}."
+        )
     else:
         known, found = profiles.clusters_of_paper(figure), profiles.clusters(shown, figure)
         same = sum(found[name] == known[name] for name in whole.names)
         notes.append(f"In the cluster of the paper: {same} of {len(whole.names)} datasets.")
+    if len(whole.names) >= 3:
         explained = profiles.principal_components(whole.profiles).explained
         text = ", ".join(f"PC{k} {value:.1f} %" for k, value in enumerate(explained, 1))
         part = {name: part for part, name in PARTS.items()}.get(figure)
@@ -353,9 +356,9 @@ def made_place(arguments, results):
     figures = (arguments.figure,) if arguments.figure else profiles.FIGURES
     figure, mine = find_scores(arguments.dataset, results, figures)
     others = profiles.published(figure) if arguments.among == "published" else profiles.ours(figure, results)
-    if len(others.complete().names) < 3:
+    if len(others.complete().names) < profiles.FEWEST:
         raise SystemExit(
-            f"--among ours: fewer than three datasets of {figure} have all columns; --among published has all"
+            f"--among ours: fewer than {profiles.FEWEST} datasets of {figure} have all columns; --among published has all"
         )
     placed = Placed(figure, mine, others)
     title = f"{arguments.dataset} among the {len(placed.others.names)} datasets of {TITLES[figure]}"

@@ -155,9 +155,18 @@ def test_a_cell_is_there_when_all_its_runs_are():
     assert scores.names == ("MUTAG",) and scores.original == pytest.approx([0.8])
     cells = dict(zip(scores.columns, scores.profiles[0], strict=True))
     assert cells["NoEdges"] == pytest.approx(-1) and np.isnan(cells["Frag-k1"]) and np.isnan(cells["NodeDeg"])
-    assert not scores.complete().names and profiles.clusters(scores, "figure4") == {}
+    assert not scores.complete().names
     whole = [*made, *(r for c in scores.columns if c != "NoEdges" for r in runs_of(f"MUTAG+{c}", 0.6))]
-    assert profiles.clusters(profiles.ours("figure4", whole), "figure4") == {"MUTAG": "I-2"}
+    assert profiles.ours("figure4", whole).complete().names == ("MUTAG",)
+
+
+def test_few_datasets_are_in_no_cluster():
+    """Four would be cut into four."""
+    whole = profiles.published("figure4")
+    few, enough = (
+        profiles.Scores(whole.names[:n], whole.columns, whole.original[:n], whole.perturbed[:n]) for n in (4, 5)
+    )
+    assert profiles.clusters(few, "figure4") == {} and set(profiles.clusters(enough, "figure4")) == set(whole.names[:5])
 
 
 def test_a_score_of_0_has_no_profile():

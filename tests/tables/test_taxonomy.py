@@ -63,9 +63,14 @@ def test_without_results_there_is_a_hint(tmp_path, capsys):
 
 
 def test_clusters_and_components_of_ours(tmp_path, capsys):
-    save(tmp_path, *(run for name in ("MUTAG", "ENZYMES", "IMDB-BINARY", "DD") for run in all_runs(name)))
+    save(tmp_path / "few", *(run for name in ("MUTAG", "ENZYMES", "IMDB-BINARY", "DD") for run in all_runs(name)))
+    text = printed(capsys, "figure4", "--out_dir", tmp_path / "few")
+    assert (
+        "4 datasets have all columns: components need three, clusters 5." in text and "cluster of the paper" not in text
+    )
+    save(tmp_path / "more", *all_runs("COLLAB"))
     text = printed(capsys, "figure4", "--out_dir", tmp_path)
-    assert "In the cluster of the paper: 4 of 4 datasets." in text
+    assert "In the cluster of the paper: 5 of 5 datasets." in text
     text = printed(capsys, "figure3", "--out_dir", tmp_path)
     assert len([line for line in text.splitlines() if line.startswith(("a ", "b "))]) == 6
     assert "ours, part b: 0 datasets have all columns, three are needed." in text
@@ -121,15 +126,15 @@ def test_a_graph_of_ones_own_is_found_in_figure_5(tmp_path, capsys):
     )
     text = printed(capsys, "--dataset", "MINE", "--out_dir", tmp_path)
     assert "Figure 5" in text and "Nearest: DzEu. Cluster: T-1" in text
-    with pytest.raises(SystemExit, match="fewer than three datasets of figure5 have all columns"):
+    with pytest.raises(SystemExit, match="fewer than 5 datasets of figure5 have all columns"):
         taxonomy.main(["--dataset", "MINE", "--among", "ours", "--out_dir", str(tmp_path)])
 
 
 def test_wards_cost_decides_the_cluster():
     """A large cluster pays more than a small one at the same distance: n / (n + 1)."""
     one = np.array([1.0])
-    names, columns = ("MNIST", "DD", "PROTEINS", "COLLAB"), ("NoEdges",)
-    others = profiles.Scores(names, columns, np.ones(4), 2.0 ** np.array([[-1.0], [1.0], [1.001], [9.0]]))
+    names, columns = ("MNIST", "DD", "PROTEINS", "COLLAB", "NCI1"), ("NoEdges",)
+    others = profiles.Scores(names, columns, np.ones(5), 2.0 ** np.array([[-1.0], [1.0], [1.001], [9.0], [9.1]]))
     mine = profiles.Scores(("MINE",), columns, one, one[None])
     placed = taxonomy.Placed("figure5", mine, others)
     assert len(set(placed.clusters.values())) == 3 and placed.cluster() == placed.clusters["MNIST"]
