@@ -85,7 +85,7 @@ class FairGINNet(nn.Module):
     Each MLP has two linear maps with BN and ReLU. Of the first term the map stands inside the pooling.
 
     Equal features, as of the social datasets without degrees, are 0 after BN but for rounding, and ReLU has no gradient there: what
-    the net learns of them are the rounding errors of PyTorch's BN, on which the printed numbers rest.
+    the net learns of them are the rounding errors of PyTorch's BN, and the printed numbers must come from such errors too.
 
     Deviation: the program drops the first term at evaluation too (`noisy`, off by default here: scores would be random).
     """
