@@ -59,14 +59,14 @@ def test_the_graphs_of_a_file(tmp_path, monkeypatch):
 
 
 def test_with_a_limit_the_smallest_graphs_of_each_class(tmp_path):
-    """Graph i of 100 has i + 1 calls; of the 20 graphs of each class the first 12 are read, ten where fewer are asked for."""
-    pointer = np.concatenate([[0], np.cumsum(np.arange(1, 101))])
+    """Graph i of 100 has 100 - i calls; of the 20 graphs of each class the last 12 are read, ten where fewer are asked for."""
+    pointer = np.concatenate([[0], np.cumsum(np.arange(100, 0, -1))])
     one = np.ones(pointer[-1], np.uint16)
     write(tmp_path, 100, edge_ptr=pointer, src_step=one, dst=0 * one)
     for limit, n_each in ((60, 12), (7, 10)):
         given = config(tmp_path / "stores", tmp_path).model_copy(update={"limit": limit})
         dataset = MalNetTiny(given)
-        assert [int(dataset.store.edges(i)[0].size) for i in range(5 * n_each)] == list(range(1, 5 * n_each + 1))
+        assert [int(dataset.store.edges(i)[0].size) for i in range(5 * n_each)] == list(range(5 * n_each, 0, -1))
         parts = dataset.fold(0).parts
         assert (
             len(dataset.store) == 5 * n_each
