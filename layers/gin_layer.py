@@ -54,8 +54,9 @@ class GINLayer(nn.Module):
 
     def map_of_sum(self, g, h, W):
         """W ĥ, eq. (28) and the first map of (27)."""
-        if self.aggregator != "sum" or not fused.sum_suits(g, h):
+        if self.aggregator != "sum":
             return W((1 + self.eps) * h + AGGREGATORS[self.aggregator](g, h))
-        if fused.is_lookup(h):  # the same: rows of a small table, in the first layer, are mapped before the sum
-            return fused.sum_neighbours(g, fused.linear(h, W.weight), own=1 + self.eps) + W.bias
-        return W(fused.sum_neighbours(g, h, own=1 + self.eps))
+        # the same: rows of a small table, in the first layer, are mapped before the sum
+        if fused.is_lookup(h) and fused.sum_suits(g, h):
+            return ops.closed_sum(g, fused.linear(h, W.weight), own=1 + self.eps) + W.bias
+        return W(ops.closed_sum(g, h, own=1 + self.eps))
