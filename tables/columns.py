@@ -93,7 +93,8 @@ class Score(Beside):
             return Cell(others or "-", ("", "", others))
         note = f"{len(line.results) - len(line.done)} {others}" if others else ""
         text = spread(values, self.measure.digits) + (f" ({note})" if note else "")
-        return Cell(text, (*(round(value, 6) for value in mean_and_deviation(values)), note))
+        mean, deviation = (round(value, 6) for value in mean_and_deviation(values))
+        return Cell(text, (mean, deviation if len(values) > 1 else "", note))
 
     def marked(self, lines, cell):
         cells = [cell(line) for line in lines]

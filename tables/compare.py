@@ -53,5 +53,6 @@ def mean_and_deviation(values):
 
 
 def spread(values, digits=3):
-    """mean ± s.d. over runs, as text."""
-    return " ± ".join(f"{value:.{digits}f}" for value in mean_and_deviation(values))
+    """mean ± s.d. over runs, as text; of a single run, which has no deviation, the number alone."""
+    numbers = mean_and_deviation(values) if len(values) > 1 else values
+    return " ± ".join(f"{value:.{digits}f}" for value in numbers)

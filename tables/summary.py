@@ -1,11 +1,10 @@
 """The text that a main file ends with: its results beside what the papers print for them."""
 
-from statistics import mean, pstdev
-
 from runs.measures import Measure
 from runs.naming import as_text
 from runs.table_files import expand, table_files
 from tables.columns import EMPTY, Beside, Score
+from tables.compare import spread
 from tables.declare import Line, lines_of
 from tables.formats import aligned
 from tables.papers import PAPERS, own_columns
@@ -105,8 +104,7 @@ def score_text(lines, measure):
     """'61.250 ± 2.100' over the folds, and what became of trainings that do not count."""
     counting = [line for line in lines if line["val"] and line["status"] in ("ok", "Diverged")]
     values = [line["val"][measure.name] for line in counting]
-    text = f"{mean(values):.{measure.digits}f}" if values else ""
-    text += f" ± {pstdev(values):.{measure.digits}f}" if len(values) > 1 else ""
+    text = spread(values, measure.digits) if values else ""
     return " ".join([text, *dict.fromkeys(line["status"] for line in lines if line not in counting)]).strip()
 
 

@@ -15,6 +15,7 @@ def test_the_spread_is_the_papers():
     sage, monet = lines["GraphSage-LapPE-L4"]["test"], lines["MoNet-LapPE-L4"]["test"]
     assert spread([100.0] * 98 + [96.6667] * 2) == sage.text == "99.933 ± 0.467"
     assert spread([100.0] * 99 + [96.6667]) == monet.text == "99.967 ± 0.332"
+    assert spread([98.0]) == "98.000" and spread([98.0, 98.0]) == "98.000 ± 0.000"  # of a single run nothing is known
 
 
 def test_agreement():
