@@ -1,7 +1,6 @@
 """The project's own runs: what configs/evidence.json lists, in its order, as far as this machine gets.
 
-    python -m launch.evidence           makes what is missing in out/ (JOBS=n at once); stopped and started again, it goes on
-    python -m launch.evidence --list    what the list holds and how much of it is done, with what lies in out/
+    python -m launch.evidence    makes what is missing in out/ (JOBS=n at once); stopped and started again, it goes on
 
 runs/evidence.py says how the list is written. `python -m runs.collect out` adds finished runs to results/, and
 `python -m tables.evidence` says how far they are, what agrees, and what the rest costs.
@@ -19,63 +18,46 @@ from runs.signals import end_with_pipe
 from runs.table_files import ROOT, chosen_rows, find_table
 
 
-def jobs_of(entry, out, **needed):
-    """The jobs of one entry: the seeds number `from_seed` to `from_seed` + `seeds` - 1 of its rows, a job per fold, so that none
-    that is in results/ is made again."""
+def jobs_of(entry, out, **options):
+    """The jobs of one entry: the seeds number `from_seed` to `from_seed` + `seeds` - 1 of its rows, each with those of its folds
+    that are not `there`."""
     rows = chosen_rows(find_table(entry["table"]), entry.get("rows", []))
     first = entry.get("from_seed", 0)
-    seeds = slice(first, first + entry.get("seeds", 1))
     wanted = {key: entry.get(key) for key in ("dataset", "folds", "changes")}
-    return make_jobs(rows, out, seeds=seeds, apart=True, **wanted, **needed)
+    return make_jobs(rows, out, seeds=slice(first, first + entry.get("seeds", 1)), **wanted, **options)
 
 
-def runs_of(job):
+def made_by(job):
     """[(identity, seed, fold)] of the results that a job makes."""
     return [(job.id, job.seed, int(Path(name).parent.name.removeprefix("fold_"))) for name in job.results]
 
 
-def all_jobs(entries, out, **needed):
-    """The jobs of the list in its order, each once."""
-    jobs = {}
+def jobs_of_list(entries, out, there=frozenset()):
+    """The jobs of the list in its order, each run once; `there` holds those that need not be made."""
+    jobs, there = [], set(there)
     for entry in entries:
-        for job in jobs_of(entry, out, **needed):
-            jobs.setdefault(tuple(runs_of(job)), job)
-    return list(jobs.values())
+        new = jobs_of(entry, out, there=there)
+        there.update(run for job in new for run in made_by(job))
+        jobs += new
+    return jobs
 
 
-def collected(jobs):
-    """The names of the jobs whose results are in results/ already."""
+def collected():
+    """The (identity, seed, fold) of the runs that are in results/."""
     records, _ = read_results([RESULTS]) if RESULTS.exists() else ([], [])
-    known = {(record["id"], record["seed"], record["fold"]) for record in records}
-    return {job.name for job in jobs if known.issuperset(runs_of(job))}
+    return {(record["id"], record["seed"], record["fold"]) for record in records}
 
 
 def missing_jobs(entries, out):
-    jobs = all_jobs(entries, out)
-    there = collected(jobs)
-    return [job for job in jobs if job.name not in there]
+    return jobs_of_list(entries, out, collected())
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(
+    argparse.ArgumentParser(
         prog="python -m launch.evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--list", action="store_true", help="print the list and how much of it is done, and run nothing"
-    )
-    arguments = parser.parse_args(argv)
+    ).parse_args(argv)
     out = Path(setting("OUT", ROOT / "out")).resolve()
-    entries = read_list()
-    if arguments.list:
-        for entry in entries:
-            jobs = jobs_of(entry, out)
-            done = collected(jobs) | {job.name for job in jobs if job.done()}
-            what = ", ".join(entry.get("rows", [])) or "all rows"
-            print(
-                f"{entry['table']}{' on ' + entry['dataset'] if 'dataset' in entry else ''}: {len(done)} of {len(jobs)} ({what})"
-            )
-        return 0
-    return run_jobs(lambda engine: plan(out, partial(missing_jobs, entries, out)), "evidence")
+    return run_jobs(lambda engine: plan(out, partial(missing_jobs, read_list(), out)), "evidence")
 
 
 if __name__ == "__main__":

@@ -59,12 +59,21 @@ def has_part(id, seed, path):
 
 
 def make_jobs(
-    rows, out, dataset=None, quick=False, seeds=slice(None), folds=None, slices=1, changes=None, apart=False, **needed
+    rows,
+    out,
+    dataset=None,
+    quick=False,
+    seeds=slice(None),
+    folds=None,
+    slices=1,
+    changes=None,
+    there=frozenset(),
+    **needed,
 ):
-    """A job for each row and seed; its folds are run one after the other, or `apart`, as jobs of their own. The first seed of every
-    row comes first: what is finished early is a whole table of few seeds, not a few rows of it. A run that two rows want is one
-    job. `seeds` chooses among those of a row, `folds` is how many of the first are wanted, `changes` are keys that make other runs
-    of the rows, `needed` has the cpus and gpus of each job.
+    """A job for each row and seed; its folds are run one after the other. The first seed of every row comes first: what is
+    finished early is a whole table of few seeds, not a few rows of it. A run that two rows want is one job. `seeds` chooses among
+    those of a row, `folds` is how many of the first are wanted, `changes` are keys that make other runs of the rows, `there` holds
+    the (identity, seed, fold) that need not be run, `needed` has the cpus and gpus of each job.
 
     Of a model selection each fold is a job; with `slices` each part of its grid is one too, and the fold waits for them."""
     jobs, planned = [], set()
@@ -80,6 +89,9 @@ def make_jobs(
             if (id, seed) in planned:
                 continue
             planned.add((id, seed))
+            left = [fold for fold in chosen if (id, seed, fold) not in there]
+            if not left:
+                continue
             command = (str(ROOT / f"main_{row.table.main}.py"), *words, "--seed", str(seed), "--out_dir", OUT)
             where = {"out": out, "folder": str(folder / f"seed_{seed}"), "results": ()}
             job = Job(
@@ -93,18 +105,17 @@ def make_jobs(
             )
             if "grid" in config:
                 n = len(expand(config["grid"]))
-                jobs += [(place, part) for fold in chosen for part in selection_jobs(job, fold, slices, n)]
-            elif apart and row.folds > 1:
-                jobs += [(place, one_fold(job, fold)) for fold in chosen]
+                jobs += [(place, part) for fold in left for part in selection_jobs(job, fold, slices, n)]
             else:
-                jobs.append((place, all_folds(job, chosen if row.folds > 1 else None)))
+                jobs.append((place, some_folds(job, left, row.folds)))
     return [job for _, job in sorted(jobs, key=lambda pair: pair[0])]
 
 
-def all_folds(job, folds=None):
-    """The job that makes these folds one after the other; None: the only one there is."""
-    results = tuple(f"{job.folder}/fold_{fold}/result.json" for fold in folds or [0])
-    return replace(job, command=with_folds(job, folds) if folds else job.command, results=results)
+def some_folds(job, folds, n_folds):
+    """The job that makes these of its folds one after the other."""
+    results = tuple(f"{job.folder}/fold_{fold}/result.json" for fold in folds)
+    name = job.name if len(folds) == n_folds else f"{job.name} folds {','.join(map(str, folds))}"
+    return replace(job, name=name, command=with_folds(job, folds) if n_folds > 1 else job.command, results=results)
 
 
 def one_fold(job, fold):

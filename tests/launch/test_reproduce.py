@@ -97,8 +97,8 @@ def test_a_main_file_understands_the_words_of_a_job(name, tmp_path):
             dataset = find_row(words[2]).config["dataset"]
             config = parse_config(words[1:], table.main, [dataset], default=words[2], schema_of=schemas)
             run = config.run()
-            fold = " fold 0" if table.grid else ""  # of a model selection each fold is a job
-            assert (run.id, run.seed, f"{run.name} seed {run.seed}{fold}") == (job.id, job.seed, job.name)
+            some = " fold 0" if table.grid else " folds 0" if find_row(words[2]).folds > 1 else ""
+            assert (run.id, run.seed, f"{run.name} seed {run.seed}{some}") == (job.id, job.seed, job.name)
             assert run.path / "result.json" == job.paths[0]
 
 
@@ -361,9 +361,9 @@ def test_two_scripts_at_once_do_each_run_once(project):
 
 
 def test_the_list_of_our_own_runs_is_one_of_rows_that_exist(tmp_path):
-    jobs = evidence.all_jobs(evidence.read_list(), tmp_path)
+    jobs = evidence.jobs_of_list(evidence.read_list(), tmp_path)
     assert len(jobs) == len({job.name for job in jobs}) > 300
-    runs = [run for job in jobs for run in evidence.runs_of(job)]
+    runs = [run for job in jobs for run in evidence.made_by(job)]
     assert len(runs) == len(set(runs)) > 1000
 
 
@@ -372,10 +372,21 @@ def test_a_run_of_two_entries_is_one_job(tmp_path):
         {"table": "table3", "rows": ["GatedGCN-none-L4"]},
         {"table": "table7_CSL", "rows": ["No_PE"], "seeds": 2},
     ]
-    names = [job.name for job in evidence.all_jobs(entries, tmp_path)]
-    assert names == [
-        *(f"table3/GatedGCN-none-L4 seed 14 fold {k}" for k in range(5)),
-        *(f"table7_CSL/No_PE seed 15 fold {k}" for k in range(5)),
+    names = [job.name for job in evidence.jobs_of_list(entries, tmp_path)]
+    assert names == ["table3/GatedGCN-none-L4 seed 14", "table7_CSL/No_PE seed 15"]
+
+
+def test_an_entry_makes_the_folds_that_those_before_it_leave(tmp_path):
+    entries = [
+        {"table": "table3", "rows": ["GCN-LapPE-L4"], "folds": 2},
+        {"table": "table3", "rows": ["GCN-LapPE-L4"]},
+        {"table": "fair_table3", "rows": ["ENZYMES-GIN"], "folds": 1},
+    ]
+    jobs = evidence.jobs_of_list(entries, tmp_path, {(find_row("table3/GCN-LapPE-L4").id(), 14, 3)})
+    assert [job.name for job in jobs] == [
+        "table3/GCN-LapPE-L4 seed 14 folds 0,1",
+        "table3/GCN-LapPE-L4 seed 14 folds 2,4",
+        "fair_GIN/ENZYMES seed 42 fold 0",
     ]
 
 
@@ -398,15 +409,17 @@ def test_what_is_in_results_is_not_made_again(tmp_path, monkeypatch):
 
 
 def test_a_fold_that_is_in_results_is_not_made_again(tmp_path, monkeypatch):
-    """Each fold is a job of its own, in the folder of its run."""
     monkeypatch.setattr(evidence, "RESULTS", tmp_path / "results")
     entries = [{"table": "table3", "rows": ["GCN-LapPE-L4"]}]
     (tmp_path / "results").mkdir()
     known = [record(row="table3/GCN-LapPE-L4", seed=14, fold=fold) for fold in (0, 3)]
     (tmp_path / "results/x.jsonl").write_text(as_lines(known))
-    jobs = evidence.missing_jobs(entries, tmp_path)
-    assert [job.command[-2:] for job in jobs] == [("--folds", fold) for fold in "124"]
-    assert [Path(job.folder).name for job in jobs] == ["fold_1", "fold_2", "fold_4"]
+    (job,) = evidence.missing_jobs(entries, tmp_path)
+    assert job.command[-2:] == ("--folds", "1,2,4") and [path.parent.name for path in job.paths] == [
+        "fold_1",
+        "fold_2",
+        "fold_4",
+    ]
 
 
 def test_a_list_with_an_unknown_key_is_refused(tmp_path):
