@@ -56,6 +56,7 @@ What they are written in:
     linear              nn.Linear by these products
     chain               modules one after another, a ReLU in one step with what comes before it
     two_maps            W2 ReLU(norm(W1 x))
+    per_graph           what follows from the edges of a graph alone, worked out once
     subgraphs           many subgraphs of each graph on one copy of its edges
     few_rows            rows of subgraphs of which many are equal
     dense, padding      graphs as n x n matrices in one tensor

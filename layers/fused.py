@@ -20,6 +20,8 @@ from torch import nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from layers.per_graph import once_per_graph
+
 EPS = 1e-6  # of the gates, eq. (25)
 # numbers of an edge-sized tensor that are worked on at a time: they stay in the cache from one step to the next
 BLOCK = 2**18
@@ -55,12 +57,14 @@ def few_edges(g):
     return g.num_edges() <= 16 * g.num_nodes()
 
 
+@once_per_graph
 def in_edges(g):
     """indptr, src: the edges into each node, as int32."""
     indptr, src, _ = g.adj_tensors("csc")
     return indptr.int(), src.int()
 
 
+@once_per_graph
 def out_edges(g):
     """indptr, dst, edge: the edges that leave each node and their numbers, as int32."""
     indptr, dst, edge = g.adj_tensors("csr")
@@ -68,6 +72,7 @@ def out_edges(g):
     return indptr.int(), dst.int(), edge.int()
 
 
+@once_per_graph
 def in_order(g):
     """Whether the edges are numbered as they enter the nodes, node after node, as in a batch of the store."""
     _, src, ids = g.adj_tensors("csc")

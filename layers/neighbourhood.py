@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from layers import ops
+from layers.per_graph import once_per_graph
 
 
 class Edges:
@@ -19,17 +20,8 @@ class Edges:
     counts = None  # each row is one node
 
     def __init__(self, g):
-        self.g = g
-        indptr, src, _ = g.adj_tensors("csc")
-        degree = indptr.diff()
-        loops = src == torch.repeat_interleave(
-            torch.arange(len(degree), device=src.device), degree, output_size=len(src)
-        )
-        self.loops = None
-        if loops.any():
-            self.loops = torch.zeros_like(degree).index_add_(0, src[loops].long(), torch.ones_like(src[loops]))
-            degree = degree - self.loops
-        self.degree, self.scale = degree + 1, None
+        self.g, self.scale = g, None
+        self.degree, self.loops = closed_degrees(g)
 
     def mean(self, h):
         """Σ_{j ∈ N(i) ∪ {i}} h_j / √(d_i d_j), where d counts the node itself: (N, k) -> (N, k)."""
@@ -44,6 +36,18 @@ class Edges:
     def closed(self, h):
         own = h if self.loops is None else h * (1 - self.loops)[:, None]
         return own + ops.copy_u_sum(self.g, h)
+
+
+@once_per_graph
+def closed_degrees(g):
+    """(degree, loops): how many nodes are in each closed neighbourhood, and its self-loops, None where no node has one."""
+    indptr, src, _ = g.adj_tensors("csc")
+    degree = indptr.diff()
+    loops = src == torch.repeat_interleave(torch.arange(len(degree), device=src.device), degree, output_size=len(src))
+    if not loops.any():
+        return degree + 1, None
+    loops = torch.zeros_like(degree).index_add_(0, src[loops].long(), torch.ones_like(src[loops]))
+    return degree - loops + 1, loops
 
 
 class Complete:
