@@ -65,7 +65,9 @@ def table_view(name, results, dataset=None, quick=False):
     if changed := ({"dataset": dataset} if dataset else {}) | (file.quick if quick else {}):
         texts = {key: "smaller" if isinstance(value, dict) else as_text(value) for key, value in changed.items()}
         changes = ", ".join(f"{key}={text}" for key, text in texts.items())
-        title += f"; ours with {changes}" + ", not the paper's" * (table is not None)
+        known = table and not quick and table.stand_ins.get(dataset)
+        title += f"; ours on {dataset}, {known}" if known else f"; ours with {changes}"
+        title += ", not the paper's" * (table is not None and not known)
         title += ", not comparable" * (quick or bool(table and dataset in table.samples))
     if table is None:
         return View(file.name, title, lines, own_columns(results))

@@ -237,16 +237,21 @@ class Frag(Perturbation):
     """Random neighbourhoods, cut out of what is left of the graph one after another; only edges inside them stay.
 
     A seed is drawn among the nodes that are left; it and those of them within k steps of it, through such nodes, are the next
-    fragment. Edges are taken without direction and without self-loops.
+    fragment. Edges are followed without direction and without self-loops. directions="both" keeps an edge inside a fragment in both
+    directions, directions="own" in those that it has in the graph.
 
-    Deviation: the text says nodes at a distance less than k; the program takes those within k. draws="program" gives every graph
-    the same random numbers, as the program does; "own" gives each its own.
+    Deviation: the text says nodes at a distance less than k; the program takes those within k. It keeps both directions, but the
+    published scores of directed graphs are those of their own. draws="program" gives every graph the same random numbers, as the
+    program does; "own" gives each its own.
     """
 
     kind: Literal["Frag"] = Key("Frag", description="kind of perturbation")
     k: int = Key(gt=0, description="largest distance from the seed of a fragment")
     draws: Literal["program", "own"] = Key(
         "program", description="random numbers: the same for every graph, or each graph's own"
+    )
+    directions: Literal["both", "own"] = Key(
+        "both", description="an edge inside a fragment: in both directions, or in those that it has"
     )
     is_random: ClassVar[bool] = True
 
@@ -261,7 +266,11 @@ class Frag(Perturbation):
         i, j = simple_edges(graph)
         if not len(i):
             return graph
-        return with_edges_inside(graph, i, j, fragments(graph.n, i, j, self.k, random))
+        fragment = fragments(graph.n, i, j, self.k, random)
+        if self.directions == "both":
+            return with_edges_inside(graph, i, j, fragment)
+        inside = (fragment[graph.src] == fragment[graph.dst]) & (graph.src != graph.dst)
+        return graph._replace(src=graph.src[inside], dst=graph.dst[inside])
 
 
 def fragments(n, i, j, k, random):

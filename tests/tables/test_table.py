@@ -88,7 +88,7 @@ def test_another_dataset_is_never_taken_for_the_papers():
         row["test, ours"].startswith("0.400") and row["agrees"] == "no: test" and row["runs"] == "1 of 4"
     )  # 0.459 ± 0.006
     view = table.table_view("table2_ZINC", own, dataset="ZINC-redrawn")
-    assert view.title.endswith("; ours with dataset=ZINC-redrawn, not the paper's")
+    assert view.title.endswith("; ours on ZINC-redrawn, not the paper's training molecules")
 
 
 def test_quick_runs_are_not_compared():

@@ -35,7 +35,8 @@ PASSES = {"low": LowPass, "mid": MidPass, "high": HighPass}
 EVERY = [
     NoNodeFtrs(), NodeDeg(), NodeDeg(columns="distinct"), LowPass(), MidPass(), HighPass(), LowPass(filter="wavelets"),
     MidPass(filter="wavelets"), HighPass(filter="wavelets"), RandomNodeFeatures(), NoEdges(), FullyConn(), Frag(k=1), Frag(k=2),
-    Frag(k=3, draws="own"), FiedlerFrag(max_size=4), FiedlerFrag(matrix="laplacian", max_size=4), RandomEdgeRewire(),
+    Frag(k=3, draws="own"), Frag(k=1, directions="own"), FiedlerFrag(max_size=4), FiedlerFrag(matrix="laplacian", max_size=4),
+    RandomEdgeRewire(),
 ]  # fmt: skip
 
 
@@ -95,6 +96,16 @@ def test_fragments(name, k, seed):
     perturbation = Frag(k=k)
     fragmented = perturbation.apply(graph(*{"G1": G1, "G2": G2}[name]), perturbation.generator(seed, 7))
     assert edges_of(fragmented) == FRAGMENTS[name, k, seed]
+
+
+def test_fragments_of_a_directed_graph():
+    """The same fragments; an edge inside one has the directions that it has in the graph, or both. Self-loops are dropped."""
+    src, dst = np.array([*G1[1], (5, 4), (4, 4)]).T
+    directed = Graph(9, src, dst)
+    made = {d: Frag(k=1, directions=d).apply(directed, np.random.RandomState(0)) for d in ("own", "both")}
+    assert edges_of(made["own"]) == edges_of(made["both"]) == FRAGMENTS["G1", 1, 0]
+    pairs = {d: sorted(zip(g.src.tolist(), g.dst.tolist(), strict=True)) for d, g in made.items()}
+    assert pairs["own"] == sorted([(0, 5), (1, 2), (3, 6), (4, 5), (5, 4), (7, 8)]) and len(pairs["both"]) == 10
 
 
 # {(graph, matrix, max_size): edges} of the program, 10 iterations. (With size 5 the Laplacian cuts a cycle of seven nodes of G3,
