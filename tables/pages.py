@@ -7,7 +7,7 @@ python -m tables.pages --check   exit 1 if a page is not what the results say
 
 import argparse
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from runs.collect import RESULTS, read_results
@@ -54,6 +54,7 @@ class Made:
     table: Table
     dataset: str | None
     view: View
+    counted: bool = False  # in the totals of its paper: its rows are those of no other page
 
     @property
     def begun(self):
@@ -82,7 +83,8 @@ def command_of(made):
 def tables_made(paper, table, results):
     """The table on the paper's dataset, and on those that stand for it where there are results."""
     made = [Made(paper, table, d, table_view(table.name, results, d)) for d in (None, *table.stand_ins, *table.samples)]
-    return [m for m in made if m.begun] or made[:1]
+    begun = [m for m in made if m.begun] or made[:1]
+    return [replace(m, counted=not table.of_other_tables and m is begun[0]) for m in begun]
 
 
 def overview(made):
@@ -124,10 +126,10 @@ def total_of(lines):
 
 
 def state_of_the_papers(tables):
-    """The table of README.md: a line per paper, its tables together; those that show runs of others again are left out."""
+    """The table of README.md: a line per paper, its tables together, each row once."""
     rows = [("paper", *STATE.values()), ["---"] * (1 + len(STATE))]
     for paper in PAPERS:
-        own = [m for made in tables for m in made if m.paper is paper and not m.table.of_other_tables]
+        own = [m for made in tables for m in made if m.paper is paper and m.counted]
         rows.append((paper.title, *map(str, total_of([counts(m) for m in own]).values())))
     return markdown_lines(rows)
 

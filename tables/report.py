@@ -85,7 +85,7 @@ class Site:
         papers = []
         for paper in PAPERS:
             tables = [summary_of(made) for made in self.made if made.paper is paper]
-            total = total_of([t for t in tables if not t["again"]])
+            total = total_of([t for t in tables if t["counted"]])
             link = f"deviations/{paper.name}.html" if deviations_file(paper).exists() else None
             drawn = [
                 {"title": p.title, "svg": as_svg(partial(p.draw, self.results), p.size, p.title)}
@@ -223,7 +223,7 @@ def summary_of(made):
     title = f"{made.table.label}: {made.table.title}"
     title += f", {made.table.variant}" if made.table.variant else ""
     title += f", ours on {made.dataset}" if made.dataset else ""
-    return counts(made) | {"page": path_of(made), "title": title, "again": made.table.of_other_tables}
+    return counts(made) | {"page": path_of(made), "title": title, "counted": made.counted}
 
 
 def model_of(line):

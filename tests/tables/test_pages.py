@@ -49,6 +49,9 @@ def test_both_datasets_that_stand_for_ZINC_have_a_page():
         == f"[1 run of 1 row]({page}rebuilt.md) on ZINC-rebuilt, [1 run of 1 row]({page}redrawn.md) on ZINC-redrawn"
     )
     assert agree == "1 of 1"  # that of ZINC-rebuilt
+    made = pages.tables_made(*TABLES["table2_ZINC"], runs)
+    assert [m.counted for m in made] == [True, False]
+    assert pages.state_of_the_papers([made])[2] == "| Benchmarking Graph Neural Networks | 23 | 1 | 1 | 0 | 0 |"
 
 
 def test_the_last_line_counts_a_run_of_two_tables_once():
