@@ -173,7 +173,8 @@ class Parameters(Beside):
 
 def runs(line):
     n, asked = len(line.results), line.n_runs
-    return Cell(f"{n} of {asked}" if line.asked or line.printed else str(n), (n, asked or ""))
+    text = f"{n} of {asked}" if n <= asked else f"{n}, of the paper {asked}"  # further seeds count too
+    return Cell(text if line.asked or line.printed else str(n), (n, asked or ""))
 
 
 ROW = Each("row", lambda line: Cell(line.name, (line.name,)))
