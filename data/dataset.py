@@ -166,7 +166,7 @@ class GraphDataset:
                 self.parameters = self.parameters | {key: value}
             elif value is not None and value not in of_any:
                 offered = ", ".join(dict.fromkeys((*own, *of_any))) or "no choice"
-                raise DataError(f"data.{key}={value!r}: {self.name} offers {offered}")
+                raise DataError(f"data.{key}={value!r}: {self.name} offers {offered}; --data.{key} null takes its own")
 
     def build(self, path):
         """Write the packed store at `path`."""

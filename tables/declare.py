@@ -53,6 +53,7 @@ class Table:
     picture: Picture | None = None  # in the place of the usual ones
     of_other_tables: bool = False  # its lines are of runs that other tables print
     variant: str = ""  # in words, where ours are other runs than the paper's: they are shown and not compared
+    twin_of: str = ""  # the table whose rows these are
 
     @property
     def label(self):
@@ -66,7 +67,7 @@ class Table:
 
     def twin(self, suffix, variant):
         """The same table of other runs: those of the file NAME_SUFFIX."""
-        return replace(self, name=f"{self.name}_{suffix}", variant=variant)
+        return replace(self, name=f"{self.name}_{suffix}", variant=variant, twin_of=self.name)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ python -m tables.pages --check   exit 1 if a page is not what the results say
 
 import argparse
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from runs.collect import RESULTS, read_results
@@ -40,8 +40,8 @@ both.
 - **CPU hours**: what our own runs took on one core of a shared two-core machine, for the rows that were run, extrapolated to all
   their seeds; what else the machine did at the time is in it.
 - **our runs**: those in `results/`, and of how many rows. **agree**: rows whose test and training scores agree with the paper's, by
-  the rule of `tables/compare.py`; counts of BREC agree when all of them are equal. Why the others do not is in
-  [deviations/](deviations/README.md).
+  the rule of `tables/compare.py`; counts of BREC agree when all of them are equal. What is known of why others
+  do not is in [deviations/](deviations/README.md). A run of BREC that leaves categories out is in none of these columns.
 
 """
 
@@ -54,7 +54,6 @@ class Made:
     table: Table
     dataset: str | None
     view: View
-    counted: bool = False  # in the totals of its paper: its rows are those of no other page
 
     @property
     def begun(self):
@@ -83,8 +82,7 @@ def command_of(made):
 def tables_made(paper, table, results):
     """The table on the paper's dataset, and on those that stand for it where there are results."""
     made = [Made(paper, table, d, table_view(table.name, results, d)) for d in (None, *table.stand_ins, *table.samples)]
-    begun = [m for m in made if m.begun] or made[:1]
-    return [replace(m, counted=not table.of_other_tables and m is begun[0]) for m in begun]
+    return [m for m in made if m.begun] or made[:1]
 
 
 def overview(made):
@@ -111,26 +109,27 @@ def judge_of(made):
     return next((column for column in columns if isinstance(column, Agrees)), Agrees())
 
 
-def counts(made):
-    """How many rows a table has, have runs of ours, agree, differ and cannot be judged."""
-    words = [judge_of(made).word(line) for line in made.view.lines if line.results or line.parts]
-    differ = sum(word.startswith("no") for word in words)
-    return dict(
-        zip(STATE, (len(made.view.lines), len(words), words.count("yes"), differ, words.count("")), strict=True)
-    )
-
-
-def total_of(lines):
-    """The sums of several counts."""
-    return {key: sum(line[key] for line in lines) for key in STATE}
+def counts(pages):
+    """How many rows the tables on these pages have, have runs of ours, agree, differ and cannot be judged. A row that stands on
+    several of them counts once, by the first that has runs of it: twins and other datasets come after the paper's own."""
+    words = {}
+    for made in pages:
+        judge = judge_of(made)
+        for line in made.view.lines:
+            word = judge.word(line) if line.results or line.parts else None
+            key = made.table.twin_of or made.table.name, line.name
+            words[key] = word if words.get(key) is None else words[key]
+    run = [word for word in words.values() if word is not None]
+    differ = sum(word.startswith("no") for word in run)
+    return dict(zip(STATE, (len(words), len(run), run.count("yes"), differ, run.count("")), strict=True))
 
 
 def state_of_the_papers(tables):
-    """The table of README.md: a line per paper, its tables together, each row once."""
+    """The table of README.md: a line per paper, its tables together; those that show runs of others again are left out."""
     rows = [("paper", *STATE.values()), ["---"] * (1 + len(STATE))]
     for paper in PAPERS:
-        own = [m for made in tables for m in made if m.paper is paper and m.counted]
-        rows.append((paper.title, *map(str, total_of([counts(m) for m in own]).values())))
+        own = [m for made in tables for m in made if m.paper is paper and not m.table.of_other_tables]
+        rows.append((paper.title, *map(str, counts(own).values())))
     return markdown_lines(rows)
 
 

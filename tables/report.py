@@ -20,7 +20,7 @@ from runs.table_files import ROOT, find_table
 from tables.columns import Agrees, Beside, Parameters, Score, runs
 from tables.documents import as_html, code_style, entries_of, highlighted
 from tables.formats import clean
-from tables.pages import command_of, counts, judge_of, tables_made, total_of
+from tables.pages import STATE, command_of, counts, judge_of, tables_made
 from tables.papers import PAPERS
 from tables.pictures import as_svg
 from tables.plot import draw_attention, draw_cost, draw_curves, draw_table, read_attention, read_curves, table_points
@@ -84,16 +84,18 @@ class Site:
     def overview(self):
         papers = []
         for paper in PAPERS:
-            tables = [summary_of(made) for made in self.made if made.paper is paper]
-            total = total_of([t for t in tables if t["counted"]])
+            own = [made for made in self.made if made.paper is paper]
+            tables = [summary_of(made) for made in own]
+            total = counts([made for made in own if not made.table.of_other_tables])
+            several = total["rows"] < sum(t["rows"] for t in tables)
             link = f"deviations/{paper.name}.html" if deviations_file(paper).exists() else None
             drawn = [
                 {"title": p.title, "svg": as_svg(partial(p.draw, self.results), p.size, p.title)}
                 for p in paper.pictures
             ]
             papers.append({"name": paper.name, "title": paper.title, "tables": tables, "total": total, "deviations": link,
-                           "pictures": drawn})  # fmt: skip
-        total = total_of([paper["total"] for paper in papers])
+                           "pictures": drawn, "several": several})  # fmt: skip
+        total = {key: sum(paper["total"][key] for paper in papers) for key in STATE}
         self.page(
             "index.html",
             "index.html",
@@ -120,7 +122,7 @@ class Site:
             name=made.table.name,
             paper=made.paper.title,
             command=command_of(made),
-            option=f" --dataset {made.dataset}" if made.dataset else "",
+            dataset=made.dataset,
             main=file.main,
             begun=made.begun,
             headers=[column.header for column in columns],
@@ -223,7 +225,7 @@ def summary_of(made):
     title = f"{made.table.label}: {made.table.title}"
     title += f", {made.table.variant}" if made.table.variant else ""
     title += f", ours on {made.dataset}" if made.dataset else ""
-    return counts(made) | {"page": path_of(made), "title": title, "counted": made.counted}
+    return counts([made]) | {"page": path_of(made), "title": title}
 
 
 def model_of(line):

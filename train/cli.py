@@ -394,6 +394,8 @@ def allowed(field):
 def type_name(kind):
     if kind is type(None):
         return "null"
+    if typing.get_origin(kind) is typing.Literal:
+        return " or ".join(map(str, typing.get_args(kind)))
     if typing.get_origin(kind) is list:
         inner = typing.get_args(kind)
         return f"list of {type_name(inner[0])}" if inner else "list"

