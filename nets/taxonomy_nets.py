@@ -21,6 +21,9 @@ class TaxonomyConfig(AnyNetConfig):
     hidden_dim: int = Field(128, gt=0, description="width of the layers")
     batch_norm: bool = Field(True, description="batch normalisation of the nodes; off in transductive training")
     unit_rows: bool = Field(True, description="rows scaled to length 1 after every layer, as in the program")
+    init: Literal["torch", "xavier"] = Field(
+        "torch", description="first weights of the linear maps around the convolutions"
+    )
 
     @property
     def needs(self):
@@ -36,7 +39,8 @@ class TaxonomyNet(nn.Module):
     Without BN the input map and GCN's convolution have a bias.
 
     Equal features, as of NoNodeFtrs, are 0 after BN but for rounding: what the net then learns depends on the processor.
-    Deviation: the text does not mention u, and calls W_0 a linear embedding; both are as in the program (`unit_rows`).
+    Deviation: the text does not mention u, and calls W_0 a linear embedding; both are as in the program (`unit_rows`). Before 2022
+    the program's library began W_0, Q and P Xavier-uniformly with gain √2 and without biases (`init` xavier).
     """
 
     def __init__(self, config, features, task):
@@ -50,6 +54,11 @@ class TaxonomyNet(nn.Module):
         self.layers = nn.ModuleList(self.make_layer(d, bias) for _ in range(config.L))
         self.norms = nn.ModuleList(CountedBatchNorm(d) if config.batch_norm else NoNorm() for _ in range(config.L + 1))
         self.Q, self.P = Linear(d, d), Linear(d, task.n_out)
+        if config.init == "xavier":
+            for map in (self.input, self.Q, self.P):
+                nn.init.xavier_uniform_(map.weight, nn.init.calculate_gain("relu"))
+                if map.bias is not None:
+                    nn.init.zeros_(map.bias)
 
     def forward(self, g, of=None):
         x = self.act(self.norms[0](self.input(g.ndata.get("feat"))))

@@ -55,6 +55,18 @@ def test_numbers_of_the_program(model, batch_norm, training):
     assert count_parameters(net) == n_parameters
 
 
+def test_first_weights():
+    """Xavier-uniform with gain √2: within √2 √(6 / (in + out)), and filling it; no biases. The convolutions begin as ever."""
+    torch.manual_seed(0)
+    plain = make("TaxonomyGCN", numbers("node", 50), batch_norm=False, level="node")
+    torch.manual_seed(0)
+    net = make("TaxonomyGCN", numbers("node", 50), batch_norm=False, level="node", init="xavier")
+    for map in (net.input, net.Q, net.P):
+        bound = (2 * 6 / sum(map.weight.shape)) ** 0.5
+        assert 0.95 * bound < map.weight.abs().max() <= bound and not map.bias.any()
+    assert all(torch.equal(a.W, b.W) for a, b in zip(plain.layers, net.layers, strict=True)) and plain.Q.bias.any()
+
+
 # {dataset: (features, outputs, parameters of GCN, of GIN)}, batch normalisation where there are two numbers
 PRINTED = {
     "ENZYMES": (21, 6, 103430, 186630),
