@@ -114,7 +114,7 @@ def test_the_picture_of_figure_1(tmp_path):
     figure = Figure()
     TABLES["fair_figure1"].picture.draw(table_view("fair_figure1", runs), figure)
     (axes,) = figure.axes
-    assert axes.get_title() == "ENZYMES, accuracy (%)" and len(axes.containers) == 6 + 2
+    assert (axes.get_title(), axes.get_ylabel()) == ("ENZYMES", "accuracy (%)") and len(axes.containers) == 6 + 2
     heights = sorted(float(container[0].get_ydata()[0]) for container in axes.containers)
     assert heights[-3:] == [59.6, 60.0, 65.2] and 51.0 in heights
     figure = Figure()
