@@ -55,10 +55,10 @@ class TaxonomyNet(nn.Module):
         self.norms = nn.ModuleList(CountedBatchNorm(d) if config.batch_norm else NoNorm() for _ in range(config.L + 1))
         self.Q, self.P = Linear(d, d), Linear(d, task.n_out)
         if config.init == "xavier":
-            for map in (self.input, self.Q, self.P):
-                nn.init.xavier_uniform_(map.weight, nn.init.calculate_gain("relu"))
-                if map.bias is not None:
-                    nn.init.zeros_(map.bias)
+            for linear in (self.input, self.Q, self.P):
+                nn.init.xavier_uniform_(linear.weight, nn.init.calculate_gain("relu"))
+                if linear.bias is not None:
+                    nn.init.zeros_(linear.bias)
 
     def forward(self, g, of=None):
         x = self.act(self.norms[0](self.input(g.ndata.get("feat"))))

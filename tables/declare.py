@@ -43,9 +43,7 @@ class Table:
     columns: tuple  # of tables/columns.py
     line_per_seed: bool = False  # the paper prints a line per seed: ROW-seed1, ROW-seed2
     hide_empty: bool = False  # columns in which no line has anything are left out
-    stand_ins: dict = field(
-        default_factory=dict
-    )  # {a dataset that stands for the paper's: what is the paper's about it}
+    stand_ins: dict = field(default_factory=dict)  # {dataset that stands for the paper's: what is the paper's in it}
     samples: tuple = ()  # small parts of it that stand for it too: they are shown and not compared
     other_datasets: bool = True  # whether its rows can be run on another dataset
     parts: tuple = ()  # changes of a row that make a part of its run; shown where there is no whole one, and never counted as one

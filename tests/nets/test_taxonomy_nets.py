@@ -61,9 +61,9 @@ def test_first_weights():
     plain = make("TaxonomyGCN", numbers("node", 50), batch_norm=False, level="node")
     torch.manual_seed(0)
     net = make("TaxonomyGCN", numbers("node", 50), batch_norm=False, level="node", init="xavier")
-    for map in (net.input, net.Q, net.P):
-        bound = (2 * 6 / sum(map.weight.shape)) ** 0.5
-        assert 0.95 * bound < map.weight.abs().max() <= bound and not map.bias.any()
+    for linear in (net.input, net.Q, net.P):
+        bound = (2 * 6 / sum(linear.weight.shape)) ** 0.5
+        assert 0.95 * bound < linear.weight.abs().max() <= bound and not linear.bias.any()
     assert all(torch.equal(a.W, b.W) for a, b in zip(plain.layers, net.layers, strict=True)) and plain.Q.bias.any()
 
 
