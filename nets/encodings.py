@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 
 from data.section import Section
@@ -49,11 +49,21 @@ class LapPE(Encoding):
     net: Literal["linear", "DeepSet", "Transformer"] = Field(
         "linear", description="what reads the eigenvectors; the last two read the eigenvalues too"
     )
+    solver: Literal["symmetric", "general"] = Field(
+        "symmetric",
+        description="general: as the program of Benchmarking GNNs, vectors of equal eigenvalues as they come",
+    )
+
+    @model_validator(mode="after")
+    def general_alone(self):
+        if self.solver == "general" and "spectrum" in self.needs:
+            raise ValueError("solver=general: goes with norm=sym, trivial=false and net=linear alone")
+        return self
 
     @property
     def needs(self):
         if (self.norm, self.trivial, self.net) == ("sym", False, "linear"):
-            return {"laplacian": {"k": self.k}}
+            return {"laplacian": {"k": self.k} | ({"solver": self.solver} if self.solver != "symmetric" else {})}
         return {"spectrum": {"k": self.k, "norm": self.norm, "trivial": self.trivial}}
 
     @property

@@ -17,7 +17,7 @@ SPECTRUM_VERSION = 1
 DENSE_UP_TO = 2000  # nodes; above, only the eigenvectors that are wanted are computed
 
 
-def laplacian_eigenvectors(n_nodes, src, dst, k):
+def laplacian_eigenvectors(n_nodes, src, dst, k, solver="symmetric"):
     """Eigenvectors 2 to k+1 of the symmetric normalised Laplacian I - D^(-1/2) A D^(-1/2), (n_nodes, k), float32.
 
     The first eigenvector, of eigenvalue 0, carries no position and is left out. A graph with fewer than k+1 nodes has fewer
@@ -27,9 +27,16 @@ def laplacian_eigenvectors(n_nodes, src, dst, k):
     Deviation: of a large graph (COLLAB) all eigenvectors of eigenvalue 0 are left out, one for each of its connected components,
     which only name the component. With more than k components there would be no others, and Lanczos iterations find them
     incompletely and by chance. A connected graph has the same encoding either way.
+
+    Deviation: solver="symmetric" gives vectors at right angles, equal on each call. The program's solver is for any matrix,
+    "general": several vectors of one eigenvalue, as CSL has, stand at any angle, which depends on the library.
     """
     encoding = np.zeros((n_nodes, k), dtype=np.float32)
     if n_nodes > max(DENSE_UP_TO, k + 1):
+        if solver == "general":
+            raise WrongValue(
+                f"solver={solver}: a graph of {n_nodes} nodes is too large, {DENSE_UP_TO} is the most: use symmetric"
+            )
         A = scipy.sparse.coo_array((np.ones(len(src)), (dst, src)), shape=(n_nodes, n_nodes)).tocsr()
         refuse_directed((A != A.T).nnz, n_nodes)
         degree = A.sum(axis=1)
@@ -40,8 +47,12 @@ def laplacian_eigenvectors(n_nodes, src, dst, k):
     A = np.bincount(pairs, minlength=n_nodes * n_nodes).reshape(n_nodes, n_nodes)
     refuse_directed(not np.array_equal(A, A.T), n_nodes)
     scale = 1 / np.sqrt(np.maximum(A.sum(axis=1), 1))
-    # the symmetric solver: real, orthonormal, sorted, and equal on each call
-    vectors = np.linalg.eigh(np.eye(n_nodes) - scale[:, None] * A * scale[None, :])[1]
+    L = np.eye(n_nodes) - scale[:, None] * A * scale[None, :]
+    if solver == "general":
+        values, vectors = np.linalg.eig(L)
+        vectors = vectors[:, np.argsort(values.real, kind="stable")].real
+    else:
+        vectors = np.linalg.eigh(L)[1]  # real, orthonormal, sorted, and equal on each call
     encoding[:, : max(n_nodes - 1, 0)] = vectors[:, 1 : k + 1]
     return encoding
 

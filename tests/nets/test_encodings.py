@@ -164,6 +164,14 @@ def test_the_core_paper_needs_what_it_needed():
     assert Degree().needs == NodeIndex(n=3).needs == {}
 
 
+def test_the_general_solver_is_asked_for_by_name():
+    assert LapPE(k=4, solver="general").needs == {"laplacian": {"k": 4, "solver": "general"}}
+    assert LapPE(k=4).needs == {"laplacian": {"k": 4}}
+    for keys in ({"norm": "none"}, {"trivial": True}, {"net": "DeepSet"}):
+        with pytest.raises(ValueError, match="solver=general: goes with"):
+            LapPE(k=4, solver="general", **keys)
+
+
 @pytest.mark.parametrize("keys", [{"norm": "none"}, {"trivial": True}, {"net": "DeepSet"}, {"net": "Transformer"}])
 def test_others_need_the_spectrum(keys):
     needs = LapPE(k=4, **keys).needs

@@ -16,6 +16,7 @@ def edges_of(graph):
     return a[:, 0], a[:, 1]
 
 
+@pytest.mark.parametrize("solver", ["symmetric", "general"])
 @pytest.mark.parametrize(
     "graph",
     [
@@ -26,13 +27,22 @@ def edges_of(graph):
         nx.disjoint_union(nx.path_graph(3), nx.cycle_graph(4)),
     ],
 )
-def test_they_are_the_smallest_non_trivial_eigenvectors_of_the_normalised_laplacian(graph):
+def test_they_are_the_smallest_non_trivial_eigenvectors_of_the_normalised_laplacian(graph, solver):
+    """Of length 1; by the symmetric solver at right angles, also where an eigenvalue occurs several times."""
     n, k = len(graph), 3
-    p = laplacian_eigenvectors(n, *edges_of(graph), k).astype(np.float64)
+    p = laplacian_eigenvectors(n, *edges_of(graph), k, solver).astype(np.float64)
     laplacian = nx.normalized_laplacian_matrix(graph).toarray()
     values = np.linalg.eigvalsh(laplacian)[1 : k + 1]
     np.testing.assert_allclose(laplacian @ p, p * values, atol=1e-6)
-    np.testing.assert_allclose(p.T @ p, np.eye(k), atol=1e-6)
+    np.testing.assert_allclose(np.diag(p.T @ p), 1, atol=1e-6)
+    if solver == "symmetric":
+        np.testing.assert_allclose(p.T @ p, np.eye(k), atol=1e-6)
+
+
+def test_the_general_solver_is_for_small_graphs(monkeypatch):
+    monkeypatch.setattr("data.transforms.laplacian.DENSE_UP_TO", 4)
+    with pytest.raises(ValueError, match="solver=general: a graph of 7 nodes is too large"):
+        laplacian_eigenvectors(7, *edges_of(nx.path_graph(7)), 2, "general")
 
 
 def test_a_small_graph_is_padded_with_zeros():
