@@ -39,8 +39,13 @@ def canonical(value):
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+AS_THEY_ARE = {str, int, bool, type(None)}
+
+
 def plain(value):
     """Nested dictionaries and lists in which a number has one form."""
+    if type(value) in AS_THEY_ARE:
+        return value
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

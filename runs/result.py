@@ -49,6 +49,11 @@ def problem_of(record):
         return "not a result of this project"
     if not is_whole(record):
         return "damaged: its checksum is wrong"
+    return problem_of_content(record)
+
+
+def problem_of_content(record):
+    """The same of a record that is whole."""
     for key, kind in TYPES.items():
         value = record.get(key)
         if not (value is None and key in OPTIONAL) and (not isinstance(value, kind) or isinstance(value, bool)):
@@ -123,7 +128,7 @@ def from_lines(text):
         elif not problem:
             del content["sum"]
             record = signed({"format": FORMAT, "id": content["id"], **headers[content["id"]], **content})
-            problem = problem_of(record)
+            problem = problem_of_content(record)
             if (
                 not problem
                 and (first := lines.setdefault((record["id"], record["seed"], record["fold"]), number)) != number

@@ -25,7 +25,7 @@ from itertools import product
 from pathlib import Path
 
 from runs.errors import ConfigError, nearest
-from runs.identity import hash_of, identity, kind_of
+from runs.identity import canonical, hash_of, identity, kind_of
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "configs"
@@ -52,7 +52,7 @@ class Row:
     """One row of a table file: its configuration (nested dictionaries), its seeds and the id of the paper's line it stands for."""
 
     def __init__(self, table, name, content):
-        self.table, self.name = table, name
+        self.table, self.name, self.ids = table, name, {}
         self.key = name  # in the file that lists it, which may be another than its own
         self.seeds, self.folds = content.get("seeds", table.seeds), content.get("folds", table.folds)
         self.printed = content.get("printed", name)
@@ -76,7 +76,10 @@ class Row:
 
     def id(self, changes=()):
         """The identity's hash, by which results are found; with changes that of the changed configuration."""
-        return hash_of(identity(self.changed(changes)))
+        key = canonical(dict(changes))
+        if key not in self.ids:  # tables ask for it again and again
+            self.ids[key] = hash_of(identity(self.changed(changes)))
+        return self.ids[key]
 
     def quick_changes(self):
         """What QUICK=1 changes: of the keys that the table file lists those whose section the row has, and those of the data; of a
