@@ -14,7 +14,6 @@ from pathlib import Path
 from launch.reproduce import make_jobs, plan, run_jobs, setting
 from runs.collect import RESULTS, read_results
 from runs.evidence import read_list
-from runs.signals import end_with_pipe
 from runs.table_files import ROOT, chosen_rows, find_table
 
 
@@ -61,5 +60,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    end_with_pipe()
     sys.exit(main())

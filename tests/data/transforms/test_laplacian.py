@@ -39,6 +39,13 @@ def test_they_are_the_smallest_non_trivial_eigenvectors_of_the_normalised_laplac
         np.testing.assert_allclose(p.T @ p, np.eye(k), atol=1e-6)
 
 
+def test_the_general_solver_is_another_one(monkeypatch):
+    monkeypatch.setattr(np.linalg, "eigh", None)
+    assert laplacian_eigenvectors(7, *edges_of(nx.path_graph(7)), 2, "general").any()
+    with pytest.raises(TypeError):
+        laplacian_eigenvectors(7, *edges_of(nx.path_graph(7)), 2)
+
+
 def test_the_general_solver_is_for_small_graphs(monkeypatch):
     monkeypatch.setattr("data.transforms.laplacian.DENSE_UP_TO", 4)
     with pytest.raises(ValueError, match="solver=general: a graph of 7 nodes is too large"):
