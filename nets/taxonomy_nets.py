@@ -40,7 +40,7 @@ class TaxonomyNet(nn.Module):
 
     Equal features, as of NoNodeFtrs, are 0 after BN but for rounding: what the net then learns depends on the processor.
     Deviation: the text does not mention u, and calls W_0 a linear embedding; both are as in the program (`unit_rows`). Before 2022
-    the program's library began W_0, Q and P Xavier-uniformly with gain √2 and without biases (`init` xavier).
+    the program's library began W_0, Q and P Xavier-uniformly with gain √2 and biases 0: `init` xavier, which Figure 5 fits.
     """
 
     def __init__(self, config, features, task):

@@ -237,12 +237,12 @@ class Frag(Perturbation):
     """Random neighbourhoods, cut out of what is left of the graph one after another; only edges inside them stay.
 
     A seed is drawn among the nodes that are left; it and those of them within k steps of it, through such nodes, are the next
-    fragment. Edges are followed without direction and without self-loops. directions="both" keeps an edge inside a fragment in both
-    directions, directions="own" in those that it has in the graph.
+    fragment. Edges are followed and kept in both directions, without self-loops. directions="descending" takes only those that the
+    graph has from a node to one with a smaller number, which makes a difference if it is directed.
 
-    Deviation: the text says nodes at a distance less than k; the program takes those within k. It keeps both directions, but the
-    published scores of directed graphs are those of their own. draws="program" gives every graph the same random numbers, as the
-    program does; "own" gives each its own.
+    Deviation: the text says nodes at a distance less than k; the program takes those within k. It takes all edges; the published
+    scores of directed graphs fit the descending ones, which a conversion in its library of that time left over.
+    draws="program" gives every graph the same random numbers, as the program does; "own" gives each its own.
     """
 
     kind: Literal["Frag"] = Key("Frag", description="kind of perturbation")
@@ -250,8 +250,8 @@ class Frag(Perturbation):
     draws: Literal["program", "own"] = Key(
         "program", description="random numbers: the same for every graph, or each graph's own"
     )
-    directions: Literal["both", "own"] = Key(
-        "both", description="an edge inside a fragment: in both directions, or in those that it has"
+    directions: Literal["both", "descending"] = Key(
+        "both", description="edges that are followed and kept: all, or those from a node to one with a smaller number"
     )
     is_random: ClassVar[bool] = True
 
@@ -263,14 +263,11 @@ class Frag(Perturbation):
         return np.random.RandomState(seed) if self.draws == "program" else super().generator(seed, i)
 
     def apply(self, graph, random, facts=None):
-        i, j = simple_edges(graph)
+        taken = graph.src > graph.dst if self.directions == "descending" else slice(None)
+        i, j = simple_edges(graph._replace(src=graph.src[taken], dst=graph.dst[taken]))
         if not len(i):
             return graph
-        fragment = fragments(graph.n, i, j, self.k, random)
-        if self.directions == "both":
-            return with_edges_inside(graph, i, j, fragment)
-        inside = (fragment[graph.src] == fragment[graph.dst]) & (graph.src != graph.dst)
-        return graph._replace(src=graph.src[inside], dst=graph.dst[inside])
+        return with_edges_inside(graph, i, j, fragments(graph.n, i, j, self.k, random))
 
 
 def fragments(n, i, j, k, random):

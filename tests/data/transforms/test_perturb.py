@@ -35,8 +35,8 @@ PASSES = {"low": LowPass, "mid": MidPass, "high": HighPass}
 EVERY = [
     NoNodeFtrs(), NodeDeg(), NodeDeg(columns="distinct"), LowPass(), MidPass(), HighPass(), LowPass(filter="wavelets"),
     MidPass(filter="wavelets"), HighPass(filter="wavelets"), RandomNodeFeatures(), NoEdges(), FullyConn(), Frag(k=1), Frag(k=2),
-    Frag(k=3, draws="own"), Frag(k=1, directions="own"), FiedlerFrag(max_size=4), FiedlerFrag(matrix="laplacian", max_size=4),
-    RandomEdgeRewire(),
+    Frag(k=3, draws="own"), Frag(k=1, directions="descending"), FiedlerFrag(max_size=4),
+    FiedlerFrag(matrix="laplacian", max_size=4), RandomEdgeRewire(),
 ]  # fmt: skip
 
 
@@ -99,13 +99,22 @@ def test_fragments(name, k, seed):
 
 
 def test_fragments_of_a_directed_graph():
-    """The same fragments; an edge inside one has the directions that it has in the graph, or both. Self-loops are dropped."""
-    src, dst = np.array([*G1[1], (5, 4), (4, 4)]).T
-    directed = Graph(9, src, dst)
-    made = {d: Frag(k=1, directions=d).apply(directed, np.random.RandomState(0)) for d in ("own", "both")}
-    assert edges_of(made["own"]) == edges_of(made["both"]) == FRAGMENTS["G1", 1, 0]
-    pairs = {d: sorted(zip(g.src.tolist(), g.dst.tolist(), strict=True)) for d, g in made.items()}
-    assert pairs["own"] == sorted([(0, 5), (1, 2), (3, 6), (4, 5), (5, 4), (7, 8)]) and len(pairs["both"]) == 10
+    """All edges, or those from a node to one with a smaller number, in both directions. Self-loops are dropped."""
+    src, dst = np.array([(0, 1), (2, 1), (2, 3), (4, 3), (4, 0), (2, 2)]).T
+    directed = Graph(5, src, dst)  # the first fragment is that of node 4
+    made = {d: Frag(k=2, directions=d).apply(directed, np.random.RandomState(0)) for d in ("both", "descending")}
+    assert edges_of(made["both"]) == [(0, 1), (0, 4), (1, 2), (2, 3), (3, 4)]
+    assert edges_of(made["descending"]) == [(0, 4), (1, 2), (3, 4)]
+    for fragmented in made.values():
+        pairs = set(zip(fragmented.src.tolist(), fragmented.dst.tolist(), strict=True))
+        assert pairs == {(v, u) for u, v in pairs} and len(pairs) == len(fragmented.src)
+
+
+@pytest.mark.parametrize("k", (1, 2))
+def test_fragments_of_an_undirected_graph_need_no_choice_of_directions(k):
+    whole = graph(*G2)
+    made = [Frag(k=k, directions=d).apply(whole, np.random.RandomState(0)) for d in ("both", "descending")]
+    assert edges_of(made[0]) == edges_of(made[1]) and len(made[0].src) == len(made[1].src)
 
 
 # {(graph, matrix, max_size): edges} of the program, 10 iterations. (With size 5 the Laplacian cuts a cycle of seven nodes of G3,
