@@ -78,6 +78,8 @@ class Beside(Each):
 class Score(Beside):
     """mean ± s.d. of a metric on a split, over seeds and folds: paper, ours, and their difference in units of the paper's s.d."""
 
+    unit, digits = "Δ / s.d.", 1
+
     def __init__(self, split, measure, header=None, with_marks=False):
         label = f"{split} {measure.name}{measure.unit}"
         super().__init__(header or split, header or split, self.ours, ("", "s.d.", "note"), label)
@@ -111,8 +113,8 @@ class Score(Beside):
 
     def columns(self, view):
         units = [self.compare(line)[0] if view.compared else None for line in view.lines]
-        cells = [Cell("") if u is None else Cell(f"{u:+.1f}" if u else "0", (round(u, 6),)) for u in units]
-        return super().columns(view) + ([Column(f"{self.header}, Δ / s.d.", cells)] if view.paper else [])
+        cells = [Cell("") if u is None else Cell(f"{u:+.{self.digits}f}" if u else "0", (round(u, 6),)) for u in units]
+        return super().columns(view) + ([Column(f"{self.header}, {self.unit}", cells)] if view.paper else [])
 
 
 class Agrees(Each):

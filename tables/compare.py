@@ -1,8 +1,9 @@
 """When a score of ours agrees with the paper's, and which models of a group are the best: the two rules of all tables.
 
 Two scores agree when their means differ by at most two of the paper's standard deviations, or by half a printed digit, or when
-Welch's t-test does not tell them apart (p >= 0.05). A row agrees when its test and its training score do. The best model of a group
-is marked **, models within one of its standard deviations *, in both columns by the same rule.
+Welch's t-test does not tell them apart (p >= 0.05). Where the paper prints no deviation the test alone decides, with that of ours
+for both. A row agrees when its test and its training score do. The best model of a group is marked **, models within one of its
+standard deviations *, in both columns by the same rule.
 """
 
 import math
@@ -23,6 +24,16 @@ def agreement(mean, sd, values, n_paper, digits=3):
     if sd:
         return difference / sd, same
     return (0.0 if abs(difference) < half_a_digit else math.copysign(math.inf, difference)), same
+
+
+def agreement_by_ours(mean, values, n_paper, digits=4):
+    """(difference, whether ours agrees) where the paper prints no s.d.; (None, None) until there are as many runs as it has."""
+    if mean is None or len(values) < max(n_paper, 2):
+        return None, None
+    difference, sd = fmean(values) - mean, stdev(values)
+    if abs(difference) <= 0.5 * 10**-digits:
+        return difference, True
+    return difference, sd > 0 and welch_p(mean, sd, n_paper, fmean(values), sd, len(values)) >= LEVEL
 
 
 def welch_p(mean_a, sd_a, n_a, mean_b, sd_b, n_b):

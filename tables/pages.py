@@ -99,7 +99,7 @@ def overview(made):
         *cells,
         f"{cpu:.1f} ({len(first.begun)} of {len(lines)} rows)",
         ", ".join(m.state() for m in made),
-        f"{words.count('yes')} of {len(words)}" if judges else "-",
+        f"{words.count('yes')} of {len(words)}" if words else "-",
     )
 
 

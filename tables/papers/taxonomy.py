@@ -8,17 +8,29 @@ that the program of the paper was published with. Ratios, clusters and component
 from functools import cache, partial
 
 from runs.measures import AUROC
-from tables.columns import COSTS, ROW, Beside, Score
+from tables.columns import COSTS, ROW, Agrees, Score
+from tables.compare import agreement_by_ours
 from tables.declare import Paper, Picture, Printed, Table, read_csv
 
 
 class Published(Score):
-    """A score beside the published mean, which has no s.d.: their difference is not judged."""
+    """A score beside the published mean of as many runs, which has no s.d."""
 
-    columns = Beside.columns
+    unit, digits = "Δ", 4
+
+    def compare(self, line):
+        return agreement_by_ours(self.printed(line).mean, self.values(line), line.n_runs, self.measure.digits)
 
 
-COLUMNS = (ROW, Published("test", AUROC), Score("train", AUROC), *COSTS)
+class AgreesByOurs(Agrees):
+    rule = (
+        "The paper prints no standard deviations. A row agrees when Welch's t-test, with that of ours for both, does not tell the "
+        "two means apart (p ≥ 0.05); a row without all of its runs is not judged."
+    )
+
+
+TEST = Published("test", AUROC)
+COLUMNS = (ROW, TEST, AgreesByOurs(TEST), Score("train", AUROC), *COSTS)
 
 
 @cache

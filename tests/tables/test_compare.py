@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind, ttest_ind_from_stats
 
-from tables.compare import agreement, marks, spread, welch_p
+from tables.compare import agreement, agreement_by_ours, marks, spread, welch_p
 from tables.papers.benchmarking_gnns import printed
 
 
@@ -46,6 +46,19 @@ def test_welch_decides_where_the_deviation_of_ours_is_large():
     between = [11.0, 13.4, 11.0, 13.4]
     assert ttest_ind(paper, between, equal_var=False).pvalue >= 0.05
     assert agreement(10.0, 1.0, between, 4)[1] is True
+
+
+def test_of_a_mean_without_deviation_the_test_decides_with_that_of_ours():
+    """Against scipy's: two means 0.125 apart are told apart by 4 + 4 runs, means 0.08 apart are not."""
+    ours = [0.6, 0.7, 0.75, 0.65]
+    sd = math.sqrt(0.0125 / 3)
+    for mean, same in ((0.8, False), (0.755, True)):
+        p = ttest_ind_from_stats(mean, sd, 4, 0.675, sd, 4, equal_var=False).pvalue
+        assert (p >= 0.05) == same and agreement_by_ours(mean, ours, 4) == (pytest.approx(0.675 - mean), same)
+    assert agreement_by_ours(0.8, ours, 5) == agreement_by_ours(None, ours, 4) == (None, None)  # a run is missing
+    assert agreement_by_ours(0.7, [0.7], 1) == (None, None)  # one run has no deviation
+    assert agreement_by_ours(0.7, [0.70004] * 4, 4)[1] is True  # half a printed digit
+    assert agreement_by_ours(0.7, [0.7001] * 4, 4)[1] is False
 
 
 def test_marks():

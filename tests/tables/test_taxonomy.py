@@ -185,6 +185,19 @@ def test_the_table_has_the_published_scores(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("mean", "folds", "difference", "verdict"),
+    [(0.75, 10, "-0.0123", "yes"), (0.70, 10, "-0.0623", "no: test"), (0.70, 9, "", "")],
+)
+def test_a_row_agrees_by_the_deviation_of_ours(tmp_path, mean, folds, difference, verdict):
+    """Published: 0.7623. With ± 0.06 over ten folds, Welch's p is 0.04 at 0.0623 and above 0.6 at 0.0123."""
+    scores = [{"AUROC": mean + (0.06 if fold % 2 else -0.06)} for fold in range(folds)]
+    row = "taxonomy_figure4/MUTAG+NoEdges"
+    save(tmp_path, *(result(row, 0, None, fold, train=0.9, metric=score) for fold, score in enumerate(scores)))
+    cells = cells_of(table_view("taxonomy_figure4", read_results([tmp_path])[0]), "MUTAG+NoEdges")
+    assert (cells.get("test, Δ", ""), cells.get("agrees", "")) == (difference, verdict)  # empty columns are hidden
+
+
 def test_a_row_asks_for_its_own_folds():
     """MUTAG: one seed, ten folds; MNIST: ten seeds, one fold."""
     lines = {line.name: line for line in table_view("taxonomy_figure4", []).lines}
