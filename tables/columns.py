@@ -35,6 +35,11 @@ def number(value, digits=0):
     return Cell(f"{value:.{digits}f}", (round(value, 6),))
 
 
+def cost(value):
+    """Two decimals; of what is smaller than 0.01 two significant digits."""
+    return number(value, 2) if value >= 0.01 else Cell(f"{value:.2g}", (round(value, 6),))
+
+
 class Each:
     """One column; a cell depends on its line alone. With a label it is a line of the report that a main file ends with."""
 
@@ -149,7 +154,7 @@ def mean_of(key, times=lambda line: 1):
 
     def cell(line):
         values = [r[key] for r in line.done if r[key] is not None]
-        return number(fmean(values) * times(line), 2) if values else EMPTY
+        return cost(fmean(values) * times(line)) if values else EMPTY
 
     return cell
 

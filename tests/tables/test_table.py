@@ -28,6 +28,15 @@ def test_mean_and_deviation_over_seeds_and_folds():
     assert row["parameters"] == "107304 (ours 103847)"
 
 
+def test_small_costs_keep_two_digits():
+    """An epoch of a small graph takes milliseconds: 0.00 would say nothing."""
+    runs = [
+        result("table3/GIN-LapPE-L4", 0, 99.0, epoch_time_s=seconds, total_time_hr=0) for seconds in (0.0053, 0.0055)
+    ]
+    row = row_of("table3", runs, "GIN-LapPE-L4")
+    assert row["s / epoch, ours"] == "0.0054" and row["hours, ours"] == "0"
+
+
 def test_a_row_agrees_when_its_test_and_its_training_score_do():
     """The paper: test 99.333 ± 1.333, training 100 ± 0."""
 
