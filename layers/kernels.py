@@ -5,8 +5,8 @@ the rows or nodes. Every number is computed in an order that does not depend on 
 float32 and int32, in rows without gaps.
 
 The team is the one that torch's products use: numba's own would be a second one, and the two would fight for the cores. Machine
-code is kept in the user's cache folder, one folder per kind of processor, so that only the first process of all compiles; where
-that cannot be written, each process compiles for itself.
+code is kept in the user's cache folder, one folder per kind of processor and version of this file, so that only the first process
+of all compiles; where that cannot be written, each process compiles for itself.
 """
 
 import ctypes
@@ -41,6 +41,9 @@ num_threads = types.ExternalFunction("torch_omp_get_num_threads", types.int32())
 def cache_folder():
     """Where machine code for this processor is kept, or None."""
     kind = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {numba.__version__} {sys.version}"
+    kind += Path(
+        __file__
+    ).read_text()  # other files' kernels call what stands here; numba looks at the date of their file alone
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = base / "gnn-benchmarks" / hashlib.sha256(kind.encode()).hexdigest()[:16]
