@@ -42,8 +42,10 @@ def has_result(id, seed, path):
         record = read_json(path)
     except RunError:
         return False
-    if record is None or problem_of(record) or was_short_of_memory(record, machine_memory()):
+    if record is None or problem_of(record):
         return False
+    if record.get("device", "cpu") == "cpu" and was_short_of_memory(record, machine_memory()):
+        return False  # of a GPU only the run that is started by hand knows how large it is
     return (record["id"], record["seed"], f"fold_{record['fold']}") == (id, seed, path.parent.name)
 
 

@@ -49,6 +49,16 @@ def test_jobs_of_a_row(tmp_path):
     assert "ZINC-redrawn/table2_ZINC_GCN-L4+dataset=ZINC-redrawn-" in own.results[0]
 
 
+def test_a_gpu_that_was_too_small_is_no_reason_to_start_the_run_again(tmp_path):
+    """Of a run on the CPU more memory is: then it is started again."""
+    path = tmp_path / "fold_0/result.json"
+    path.parent.mkdir()
+    for device, done in (("cpu", False), ("cuda", True)):
+        ended = record(status="OOM", metrics=None, params=None, device=device, host={"memory": 0.5})
+        write_json(path, ended)
+        assert module.has_result(ended["id"], ended["seed"], path) is done
+
+
 def test_the_first_seed_of_every_row_comes_first(tmp_path):
     def short(jobs):
         return [(job.name.split("/")[1].split("-")[0], job.seed) for job in jobs]
