@@ -78,9 +78,9 @@ def one_version_of_the_data(found, problems):
     from the seed differs from seed to seed: what it was made from is compared."""
     newest, kept, old = {}, [], defaultdict(list)
     for record, _ in sorted(found, key=lambda pair: pair[0]["finished"]):
-        newest[record["id"]] = version_of_data(record)
+        newest[record["id"]] = record["dataset"]
     for record, path in found:
-        if version_of_data(record) == newest[record["id"]]:
+        if same_data(record["dataset"], newest[record["id"]]):
             kept.append(record)
         else:
             old[record["name"]].append(path)
@@ -90,8 +90,10 @@ def one_version_of_the_data(found, problems):
     return kept
 
 
-def version_of_data(record):
-    return record["dataset"].get("source") or record["dataset"].get("hash")
+def same_data(one, other):
+    """Whether two stores hold the same, or were made from the same; early results do not say from what."""
+    same_source = one.get("source") is not None and one.get("source") == other.get("source")
+    return same_source or one.get("hash") == other.get("hash")
 
 
 def by_id(records):

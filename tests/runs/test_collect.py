@@ -101,6 +101,15 @@ def test_what_is_wrong_is_named_with_its_place_and_the_rest_stays(out):
         assert any(word in problem and place in problem for problem in problems), word
 
 
+def test_of_two_results_on_the_same_data_an_early_one_does_not_say_from_what_it_was_made(out):
+    """A perturbation that is drawn from the seed has another hash for each, and the same source."""
+    data = [{"hash": "1"}, {"hash": "1", "source": "A"}, {"hash": "2", "source": "A"}, {"hash": "3", "source": "B"}]
+    for seed, dataset in enumerate(data):
+        put(out, record(seed=seed, dataset={"name": "CSL"} | dataset, finished=LATE if seed == 1 else EARLY))
+    records, problems = read_results([out])
+    assert sorted(r["seed"] for r in records) == [0, 1, 2] and len(problems) == 1
+
+
 def test_runs_on_another_version_of_the_dataset_are_named(out):
     now = {"name": "CSL", "hash": "new"}
     put(out, record(seed=1), record(seed=2), record(seed=3, dataset=now, finished=LATE))
