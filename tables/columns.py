@@ -3,7 +3,7 @@
 from statistics import fmean
 from typing import NamedTuple
 
-from tables.compare import agreement, marks, mean_and_deviation, spread
+from tables.compare import agreement, in_deviations, marks, mean_and_deviation, spread
 from tables.declare import NOTHING
 
 
@@ -112,9 +112,13 @@ class Score(Beside):
         return [cell._replace(mark=mark) for cell, mark in zip(cells, found, strict=True)]
 
     def compare(self, line):
-        """(difference, whether ours agrees) by the rule of tables/compare.py."""
-        paper = self.printed(line)
-        return agreement(paper.mean, paper.sd or 0.0, self.values(line), line.n_runs, self.measure.digits)
+        """(difference, whether ours agrees) by the rule of tables/compare.py; (None, None) when there is nothing to compare."""
+        paper, values = self.printed(line), self.values(line)
+        agrees = agreement(paper.mean, paper.sd, values, line.n_runs, self.measure.digits)
+        return (None if agrees is None else self.difference(paper, values)), agrees
+
+    def difference(self, paper, values):
+        return in_deviations(paper.mean, paper.sd, values, self.measure.digits)
 
     def columns(self, view):
         units = [self.compare(line)[0] if view.compared else None for line in view.lines]
@@ -127,7 +131,7 @@ class Agrees(Each):
 
     rule = (
         "A row agrees when each of its scores does: the means differ by at most two of the paper's standard deviations or by half "
-        "a printed digit, or Welch's t-test does not tell them apart."
+        "a printed digit, or Student's t-test does not tell two runs of ours or more apart from the paper's (p ≥ 0.05)."
     )
 
     def __init__(self, *scores):
@@ -144,8 +148,11 @@ class Agrees(Each):
         return "yes" if any(score.compare(line)[1] for score in self.scores) else ""
 
     def differing(self, line):
-        """{header of a score that does not agree: (ours, paper) as texts}"""
+        """{header of a score that does not agree: (ours, paper) as texts}; a run that ended without a score agrees with none."""
         scores = [score for score in self.scores if score.compare(line)[1] is False]
+        printed = [score for score in self.scores if score.printed(line).mean is not None]
+        if len(line.done) < len(line.results) and printed:
+            scores = list(dict.fromkeys([printed[0], *scores]))
         return {score.header: (score.cell(line).text, score.paper(line).text) for score in scores}
 
 
@@ -180,7 +187,8 @@ class Parameters(Beside):
 
 def runs(line):
     n, asked = len(line.results), line.n_runs
-    text = f"{n} of {asked}" if n <= asked else f"{n}, of the paper {asked}"  # further seeds count too
+    further = f"{n}, of the paper {asked}" if line.printed else f"{n}, asked for {asked}"  # further seeds count too
+    text = f"{n} of {asked}" if n <= asked else further
     return Cell(text if line.asked or line.printed else str(n), (n, asked or ""))
 
 

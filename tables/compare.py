@@ -1,48 +1,47 @@
 """When a score of ours agrees with the paper's, and which models of a group are the best: the two rules of all tables.
 
-Two scores agree when their means differ by at most two of the paper's standard deviations, or by half a printed digit, or when
-Welch's t-test does not tell them apart (p >= 0.05). Where the paper prints no deviation the test alone decides, with that of ours
-for both. A row agrees when its test and its training score do. The best model of a group is marked **, models within one of its
-standard deviations *, in both columns by the same rule.
+Two scores agree when their means differ by at most two of the paper's standard deviations, or by half a printed digit, or when two
+runs of ours or more are not told apart from the paper's by Student's t-test (p >= 0.05). The test takes the spread of both sides
+together; where the paper prints none, that of ours stands for both. A row agrees when its test and its training score do. The best
+model of a group is marked **, models within one of its standard deviations *, in both columns by the same rule.
 """
 
 import math
-from statistics import fmean, pstdev, stdev
+from statistics import fmean, pstdev
 
 LEVEL = 0.05
 
 
 def agreement(mean, sd, values, n_paper, digits=3):
-    """(difference in units of the paper's s.d., whether ours agrees); (None, None) when there is nothing to compare."""
+    """Whether `values` agree with the paper's mean ± s.d. of n_paper runs (sd None: it prints none); None when there is nothing to
+    compare."""
     if not values or mean is None:
-        return None, None
-    difference, half_a_digit = fmean(values) - mean, 0.5 * 10**-digits
-    same = abs(difference) <= max(2 * sd, half_a_digit)
-    if not same and len(values) > 1 and n_paper > 1 and (sd or pstdev(values)):
-        sample_sd = sd * math.sqrt(n_paper / (n_paper - 1))  # the paper divides by n, the test by n - 1
-        same = welch_p(mean, sample_sd, n_paper, fmean(values), stdev(values), len(values)) >= LEVEL
-    if sd:
-        return difference / sd, same
-    return (0.0 if abs(difference) < half_a_digit else math.copysign(math.inf, difference)), same
+        return None
+    near = max(2 * (sd or 0.0), 0.5 * 10**-digits)
+    if abs(fmean(values) - mean) <= near:
+        return True
+    return len(values) > 1 and t_test_p(mean, sd, n_paper, values) >= LEVEL
 
 
-def agreement_by_ours(mean, values, n_paper, digits=4):
-    """(difference, whether ours agrees) where the paper prints no s.d.; (None, None) until there are as many runs as it has."""
-    if mean is None or len(values) < max(n_paper, 2):
-        return None, None
-    difference, sd = fmean(values) - mean, stdev(values)
-    if abs(difference) <= 0.5 * 10**-digits:
-        return difference, True
-    return difference, sd > 0 and welch_p(mean, sd, n_paper, fmean(values), sd, len(values)) >= LEVEL
-
-
-def welch_p(mean_a, sd_a, n_a, mean_b, sd_b, n_b):
-    """The two-sided p of Welch's t-test from means and sample deviations."""
+def t_test_p(mean, sd, n, values):
+    """The two-sided p of Student's t-test between n runs, mean ± s.d., and `values`. The paper's s.d. divides by n."""
     from scipy.special import stdtr  # scipy.stats would take most of a table's time to load
 
-    a, b = sd_a**2 / n_a, sd_b**2 / n_b
-    degrees = (a + b) ** 2 / (a**2 / (n_a - 1) + b**2 / (n_b - 1))
-    return 2 * float(stdtr(degrees, -abs(mean_a - mean_b) / math.sqrt(a + b)))
+    squares, degrees = len(values) * pstdev(values) ** 2, len(values) - 1
+    if sd is not None:
+        squares, degrees = squares + n * sd**2, degrees + n - 1
+    if not squares:
+        return float(mean == fmean(values))
+    error = math.sqrt(squares / degrees * (1 / n + 1 / len(values)))
+    return 2 * float(stdtr(degrees, -abs(mean - fmean(values)) / error))
+
+
+def in_deviations(mean, sd, values, digits=3):
+    """Ours minus the paper's in units of its s.d.; where that is 0, or not printed, 0 or infinite."""
+    difference = fmean(values) - mean
+    if sd:
+        return difference / sd
+    return 0.0 if abs(difference) <= 0.5 * 10**-digits else math.copysign(math.inf, difference)
 
 
 def marks(pairs, better, groups=None):

@@ -44,7 +44,7 @@ class Table:
     line_per_seed: bool = False  # the paper prints a line per seed: ROW-seed1, ROW-seed2
     hide_empty: bool = False  # columns in which no line has anything are left out
     stand_ins: dict = field(default_factory=dict)  # {dataset that stands for the paper's: what is the paper's in it}
-    samples: tuple = ()  # small parts of it that stand for it too: they are shown and not compared
+    samples: tuple = ()  # data of the same kind, as a small part of it: they are shown and not compared
     other_datasets: bool = True  # whether its rows can be run on another dataset
     parts: tuple = ()  # changes of a row that make a part of its run; shown where there is no whole one, and never counted as one
     without_rows: dict = field(default_factory=dict)  # {name of a line that no row stands for: why}
@@ -88,6 +88,7 @@ class Line:
     printed: dict = field(default_factory=dict)
     asked: list = field(default_factory=list)  # (row of the table file, seed)
     folds: int = 1
+    ids: dict = field(default_factory=dict)  # {row: identity's hash of its runs}
     results: list = field(default_factory=list)
     parts: list = field(default_factory=list)  # results of parts of its runs
 
@@ -106,6 +107,12 @@ class Line:
     def n_runs(self):
         """How many scores the paper's mean and s.d. are of: rows, seeds, folds."""
         return len(self.asked) * self.folds
+
+    @property
+    def is_complete(self):
+        """Whether each of its runs is done; further seeds do not make up for a missing one."""
+        there = {(r["id"], r["seed"], r["fold"]) for r in self.done}
+        return all((self.ids[row], seed, fold) in there for row, seed in self.asked for fold in range(self.folds))
 
     @property
     def done(self):
@@ -130,9 +137,13 @@ def lines_of(file, table=None, results=(), dataset=None, quick=False):
             line.number = number if apart else None
             line.asked.append((row, seed))
     found, other = by_id(results), {"dataset": dataset} if dataset else {}
+    of_this = {line.name for line in lines.values() if dataset and dataset.startswith(line.dataset or "-")}
     for line in lines.values():
-        ids = dict.fromkeys(row.id(other | (row.quick_changes() if quick else {})) for row in line.rows)
+        if of_this and line.name not in of_this:
+            continue  # WebKB-Cor-true is of the lines of WebKB-Cor: with another dataset the rows of all are the same runs
+        line.ids = {row: row.id(other | (row.quick_changes() if quick else {})) for row in line.rows}
         seeds = {seed for _, seed in line.asked}
+        ids = dict.fromkeys(line.ids.values())
         line.results = [r for i in ids for r in found.get(i, []) if not apart or r["seed"] in seeds]
         parts = [row.id(other | part) for row in line.rows for part in (table.parts if table and not quick else ())]
         line.parts = [r for i in dict.fromkeys(parts) for r in found.get(i, []) if r["status"] == "ok"]

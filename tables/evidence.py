@@ -14,7 +14,6 @@ from statistics import fmean
 from runs.collect import RESULTS, by_id, existing_folder, read_results, report
 from runs.evidence import read_list, runs_of
 from runs.signals import end_with_pipe
-from tables.columns import Agrees
 from tables.formats import aligned
 from tables.table import table_view
 
@@ -22,8 +21,8 @@ from tables.table import table_view
 def words_of(entry, results):
     """["yes", "no: test", ...] of the entry's rows that can be compared; none for runs of changed rows."""
     view = table_view(entry["table"], results, entry.get("dataset"))
-    judge = next((column for column in view.declared if isinstance(column, Agrees)), None)
-    if judge is None or not view.compared or "changes" in entry:
+    judge = view.judge
+    if judge is None or "changes" in entry:
         return []
     wanted = {row.printed for row, *_ in runs_of(entry)}
     return [word for line in view.lines if wanted & {row.printed for row in line.rows} and (word := judge.word(line))]

@@ -31,9 +31,10 @@ def by_line(columns):
     return zip(*(column.cells for column in columns), strict=True)
 
 
-def as_text(title, columns):
+def as_text(title, columns, notes=()):
     rows = [[cell.text + cell.mark for cell in line] for line in by_line(columns)]
-    return "\n".join([clean(title), "", *aligned([[column.header for column in columns], *rows])])
+    lines = [clean(title), "", *aligned([[column.header for column in columns], *rows])]
+    return "\n".join([*lines, *[""] * bool(notes), *notes])
 
 
 def markdown(text):
@@ -41,17 +42,17 @@ def markdown(text):
     return re.sub(r"[\\`*<>\[\]|&$~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", clean(text))
 
 
-def as_markdown(title, columns):
+def as_markdown(title, columns, notes=()):
     lines = [[markdown(column.header) for column in columns], ["---"] * len(columns)]
     lines += [[markdown(cell.text + cell.mark) for cell in line] for line in by_line(columns)]
-    return "\n".join([f"**{markdown(title)}**", "", *markdown_lines(lines)])
+    return "\n".join([f"**{markdown(title)}**", "", *markdown_lines(lines), *[""] * bool(notes), *map(markdown, notes)])
 
 
 def markdown_lines(lines):
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def as_csv(title, columns):
+def as_csv(title, columns, notes=()):
     """One value per cell: mean, s.d. and notes have columns of their own."""
     header = [", ".join(filter(None, (column.header, name))) for column in columns for name in column.fields]
     text = io.StringIO()
@@ -72,7 +73,7 @@ def latex(text):
     return "".join(LATEX.get(c, c) for c in clean(text))
 
 
-def as_latex(title, columns):
+def as_latex(title, columns, notes=()):
     def cell_text(cell):
         text, command = latex(cell.text), {"**": "textbf", "*": "emph"}.get(cell.mark)
         return rf"\{command}{{{text}}}" if command else text

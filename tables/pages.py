@@ -66,7 +66,8 @@ class Made:
     def text(self):
         option = f" --dataset {self.dataset}" if self.dataset else ""
         command = f"python -m tables.table {self.table.name}{option} --out_dir results --format markdown"
-        return f"{as_markdown(self.view.title, self.view.columns())}\n\nMade by `{command}`.\n"
+        columns = self.view.columns()
+        return f"{as_markdown(self.view.title, columns, self.view.notes(columns))}\n\nMade by `{command}`.\n"
 
     def state(self):
         n, rows = sum(len(line.results) for line in self.begun), len(self.begun)
@@ -93,8 +94,7 @@ def overview(made):
     if not first.begun:
         return (*cells, "-", "none yet", "-")
     cpu = sum(fmean(r["total_time_hr"] for r in line.results) * line.n_runs for line in first.begun)
-    judges = [column for column in first.table.columns if isinstance(column, Agrees) and first.view.compared]
-    words = [word for line in first.begun for judge in judges if (word := judge.word(line))]
+    words = [word for line in first.begun if (word := judge_of(first).word(line))]
     return (
         *cells,
         f"{cpu:.1f} ({len(first.begun)} of {len(lines)} rows)",
@@ -105,8 +105,7 @@ def overview(made):
 
 def judge_of(made):
     """The column that says whether a row agrees; nothing does where ours are not to be compared."""
-    columns = made.table.columns if made.view.compared else ()
-    return next((column for column in columns if isinstance(column, Agrees)), Agrees())
+    return made.view.judge or Agrees()
 
 
 def counts(pages):

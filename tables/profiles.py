@@ -91,7 +91,7 @@ def ours(figure, results, quick=False):
     Deviation: a dataset with a missing cell is left out of clusters and components; the program takes the cell for no change.
     """
     lines = {line.name: line for line in lines_of(find_table(f"taxonomy_{figure}"), None, results, quick=quick)}
-    return of_lines(lines, lambda line: len(line.done) >= (1 if quick else line.n_runs))
+    return of_lines(lines, lambda line: bool(line.done) if quick else line.is_complete)
 
 
 def of_lines(lines, is_done):

@@ -6,9 +6,9 @@
     python -m tables.table --runs out/ESOL            any runs of yours: a row per configuration, named by what differs
     python -m tables.table my_table.json --columns row test
 
-A row agrees with the paper when its test and its training score do: the means differ by at most two of the paper's standard
-deviations, or by half a printed digit, or Welch's t-test does not tell them apart (p >= 0.05). The best model of a dataset (in
-Table 6: of a dataset and seed) is marked **, models within one of its standard deviations *, in both columns by the same rule.
+A row agrees with the paper when its test and its training score do: within two of the paper's standard deviations, or not told
+apart by Student's t-test (tables/compare.py). The best model of a dataset (in Table 6: of a dataset and seed) is marked **, models
+within one of its standard deviations *, in both columns by the same rule.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from runs.errors import nearest
 from runs.naming import as_text
 from runs.signals import end_with_pipe
 from runs.table_files import find_table
-from tables.columns import Score
+from tables.columns import Agrees, Score
 from tables.declare import Line, lines_of
 from tables.formats import FORMATS
 from tables.papers import declaration, own_columns
@@ -43,6 +43,26 @@ class View:
         """The printed columns."""
         made = [column for declared in self.declared for column in declared.columns(self)]
         return [column for column in made if column.keep or not (self.hide_empty and column.is_empty)]
+
+    @property
+    def judge(self):
+        """The column that says whether a row agrees; None where ours are not to be compared."""
+        columns = self.declared if self.compared else ()
+        return next((column for column in columns if isinstance(column, Agrees)), None)
+
+    def notes(self, columns):
+        """What the signs of these columns mean, a sentence each."""
+        headers, marks = [c.header for c in columns], {cell.mark for c in columns for cell in c.cells}
+        found = []
+        if "agrees" in headers and any(map(self.judge.word, self.lines)):
+            found.append(self.judge.rule)
+        if "**" in marks:
+            found.append("**: the best of its dataset; *: within one of its standard deviations.")
+        if any(header.endswith("Δ / s.d.") for header in headers):
+            found.append("Δ / s.d.: ours minus paper in units of the paper's standard deviation; inf where that is 0.")
+        elif any(header.endswith("Δ") for header in headers):
+            found.append("Δ: ours minus paper.")
+        return found
 
     def test_scores(self):
         """The scores that are drawn and tested: those on the test split."""
@@ -68,13 +88,13 @@ def table_view(name, results, dataset=None, quick=False):
         known = table and not quick and table.stand_ins.get(dataset)
         title += f"; ours on {dataset}, {known}" if known else f"; ours with {changes}"
         title += ", not the paper's" * (table is not None and not known)
-        title += ", not comparable" * (quick or bool(table and dataset in table.samples))
+        title += ", not comparable" * (quick or bool(table and dataset and not known))
     if table is None:
         return View(file.name, title, lines, own_columns(results))
     ours = "ours"
     if table.variant:
         title, ours = f"{title}; ours with the {table.variant}, not compared", f"ours ({table.variant})"
-    compared = not (quick or table.variant or dataset in table.samples)
+    compared = not (quick or table.variant) and (dataset is None or dataset in table.stand_ins)
     return View(file.name, title, lines, table.columns, True, compared, table.hide_empty, ours)
 
 
@@ -146,10 +166,24 @@ def read_view(parser, arguments):
         if not arguments.dataset:
             warn_of_folds(view.lines)
     report(problems)
+    if results and not arguments.runs and not any(line.results or line.parts for line in view.lines):
+        print(nothing_there(arguments, results), file=sys.stderr)
     if not results:
         hint = "" if arguments.runs else "; --out_dir results shows the project's own"
         print(f"no results in {', '.join(map(str, folders))}{hint}", file=sys.stderr)
     return view
+
+
+def nothing_there(arguments, results):
+    """That a table has no results, and on which datasets its rows have some."""
+    text = f"no results of {arguments.name}" + (f" on {arguments.dataset}" if arguments.dataset else "")
+    _, table = declaration(find_table(arguments.name))
+    found = []
+    if table is None or table.other_datasets:
+        for dataset in sorted({str(record["config"].get("dataset")) for record in results}):
+            lines = table_view(arguments.name, results, dataset, arguments.quick).lines
+            found += [dataset] * any(line.results for line in lines)
+    return text + f"; there are some with --dataset {', '.join(found)}" * bool(found)
 
 
 def warn_of_folds(lines):
@@ -189,7 +223,7 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     view = read_view(parser, arguments)
     columns = chosen(view.columns(), arguments.columns) if arguments.columns else view.columns()
-    print(FORMATS[arguments.format](view.title, columns))
+    print(FORMATS[arguments.format](view.title, columns, view.notes(columns)))
     return 0
 
 

@@ -13,8 +13,8 @@ from tables.declare import Paper, Printed, Table, read_csv
 HITS = hits("Hits@50_paper")
 CSL = {"CSL-published": "the paper's graphs and folds"}
 ZINC = {
-    "ZINC-rebuilt": "the paper's molecules, targets computed again",
-    "ZINC-redrawn": "not the paper's training molecules",
+    "stand_ins": {"ZINC-rebuilt": "the paper's molecules, targets computed again"},
+    "samples": ("ZINC-redrawn",),  # other training molecules
 }
 COSTS_PRINTED = ("epochs", "epoch_time_s", "total_time_hr", "params")
 
@@ -71,7 +71,7 @@ PAPER = Paper(
     "benchmarking_gnns",
     "Benchmarking Graph Neural Networks",
     (
-        table_2("ZINC", MAE, stand_ins=ZINC),
+        table_2("ZINC", MAE, **ZINC),
         table_2("PATTERN", ACCURACY),
         table_2("CLUSTER", ACCURACY),
         table_2("MNIST", ACCURACY),
@@ -88,7 +88,7 @@ PAPER = Paper(
         table_7("PATTERN", ACCURACY),
         table_7("CLUSTER", ACCURACY),
         table_7("COLLAB", HITS),
-        table_7("ZINC", MAE, stand_ins=ZINC),
+        table_7("ZINC", MAE, **ZINC),
         table(
             "table8",
             "8",

@@ -176,22 +176,32 @@ class Count(Beside):
 class CountsAgree(Agrees):
     """The total, ours minus the paper's; and whether every count that the paper prints is ours."""
 
-    rule = "A row agrees when every count that the paper prints is ours."
+    rule = (
+        "A row agrees when every count that the paper prints is ours. A row with smaller counts whose seeds are not all there, of "
+        "which the paper has the best, is not judged, and neither is one without some categories."
+    )
 
     def columns(self, view):
-        known = [view.compared and self.word(line) for line in view.lines]
+        known = [view.compared and self.is_comparable(line) for line in view.lines]
         differences = [
-            best(line)["Total"] - line.printed["Total"].mean if word else None
-            for line, word in zip(view.lines, known, strict=True)
+            best(line)["Total"] - line.printed["Total"].mean if comparable else None
+            for line, comparable in zip(view.lines, known, strict=True)
         ]
+        words = [self.word(line) if view.compared else "" for line in view.lines]
         cells = [EMPTY if d is None else Cell(f"{d:+d}", (d,)) for d in differences]
-        return [Column("Δ", cells), Column("agrees", [Cell(word or "-") for word in known])]
+        return [Column("Δ", cells), Column("agrees", [Cell(word or "-") for word in words])]
+
+    def is_comparable(self, line):
+        printed = line.printed.values()
+        return "Total" in best(line) and bool(printed) and all(entry.mean is not None for entry in printed)
 
     def word(self, line):
-        ours = best(line)
-        if "Total" not in ours or any(entry.mean is None for entry in line.printed.values()) or not line.printed:
+        if not self.is_comparable(line):
             return ""
-        return "no" if self.differing(line) else "yes"
+        if not (differing := self.differing(line)):
+            return "yes"
+        below = all(best(line).get(key, 0) < line.printed[key].mean for key in differing)
+        return "" if below and not line.is_complete else "no"  # further seeds can only raise the best
 
     def differing(self, line):
         ours = best(line)

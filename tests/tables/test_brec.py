@@ -56,6 +56,20 @@ def test_of_several_seeds_the_best_and_the_mean():
     assert row["unreliable, eq. (4)"] == "60" and row["minutes per seed"] == "30.0"
 
 
+def test_smaller_counts_are_judged_when_all_seeds_are_there():
+    """The paper has the best of its seeds, and more seeds can only raise ours. PPGN: 60, 50, 100, 23."""
+
+    def judged(n_seeds, *numbers):
+        return row_of(
+            "brec_table2", [of_net("brec_table2/PPGN", numbers, 100 * k) for k in range(1, n_seeds + 1)], "PPGN"
+        )
+
+    few, all_ten = judged(9, 60, 50, 100, 22), judged(10, 60, 50, 100, 22)
+    assert few["Δ"] == all_ten["Δ"] == "-1" and few.get("agrees", "-") == "-" and all_ten["agrees"] == "no"
+    assert judged(1, 60, 50, 99, 24)["agrees"] == "no"  # the 24 stays
+    assert judged(1, 60, 50, 100, 23)["agrees"] == "yes"
+
+
 def test_the_statistic_of_the_text_has_its_own_columns():
     row = row_of("brec_table2", [of_net("brec_table2/GIN", (0, 0, 0, 0), by_text=(3, 2, 4, 5))], "GIN")
     assert row["Total, ours"] == "0" and row["total, eq. (4)"] == "14"

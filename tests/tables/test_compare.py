@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from scipy.stats import ttest_ind, ttest_ind_from_stats
+from scipy.stats import t, ttest_ind
 
-from tables.compare import agreement, agreement_by_ours, marks, spread, welch_p
+from tables.compare import agreement, in_deviations, marks, spread, t_test_p
 from tables.papers.benchmarking_gnns import printed
 
 
@@ -19,46 +19,50 @@ def test_the_spread_is_the_papers():
 
 
 def test_agreement():
-    assert agreement(10.0, 1.0, [11.9], 4) == (pytest.approx(1.9), True)
-    assert agreement(10.0, 1.0, [12.1], 4) == (pytest.approx(2.1), False)  # one run: no test
-    assert agreement(10.0, 0.0, [10.0, 10.0], 4) == (0.0, True)
-    assert agreement(100.0, 0.0, [99.0, 99.0], 4) == (-math.inf, False)
-    assert agreement(10.0, 0.0, [99.0, 99.0], 4) == (math.inf, False)
-    assert agreement(10.0, 1.0, [], 4) == agreement(None, 0.0, [10.0], 4) == (None, None)
+    assert agreement(10.0, 1.0, [11.9], 4) is True and agreement(10.0, 1.0, [12.1], 4) is False  # one run: no test
+    assert agreement(10.0, 0.0, [10.0, 10.0], 4) is True
+    assert agreement(100.0, 0.0, [99.0, 99.0], 4) is agreement(10.0, 0.0, [99.0, 99.0], 4) is False
+    assert agreement(10.0, 1.0, [], 4) is agreement(None, 0.0, [10.0], 4) is None
 
 
 def test_half_a_printed_digit_is_no_difference():
-    assert agreement(0.693, 0.0, [0.6934], 1, digits=3) == (0.0, True)
-    assert agreement(0.693, 0.0, [0.6936], 1, digits=3) == (math.inf, False)
-    assert agreement(0.7, 0.0, [0.74], 1, digits=1) == (0.0, True)
+    assert agreement(0.693, 0.0, [0.6934], 1, digits=3) and not agreement(0.693, 0.0, [0.6936], 1, digits=3)
+    assert agreement(0.7, 0.0, [0.74], 1, digits=1)
+    assert agreement(0.7, None, [0.70004] * 4, 4, digits=4) and not agreement(0.7, None, [0.7001] * 4, 4, digits=4)
 
 
-def test_welch_decides_where_the_deviation_of_ours_is_large():
+def test_a_difference_in_deviations():
+    assert in_deviations(10.0, 2.0, [11.0, 12.0]) == 0.75
+    assert in_deviations(100.0, 0.0, [99.0]) == -math.inf and in_deviations(10.0, None, [99.0]) == math.inf
+    assert in_deviations(0.693, 0.0, [0.6934]) == 0.0
+
+
+def test_the_t_test_decides_where_the_deviation_of_ours_is_large():
     """Against scipy's own test of the two samples."""
     ours = [14.0, 8.0, 17.0, 11.0]
     paper = [9.0, 11.0, 9.0, 11.0]
     # the s.d. that the paper prints divides by n: 1; the mean of ours is 2.5, more than 2 s.d., away
-    p = ttest_ind(paper, ours, equal_var=False).pvalue
-    assert p > 0.05 and agreement(10.0, 1.0, ours, 4)[1] is True
-    assert welch_p(10.0, math.sqrt(4 / 3), 4, 12.5, math.sqrt(15), 4) == pytest.approx(p)
-    assert agreement(10.0, 1.0, [12.4, 12.5, 12.6, 12.5], 4)[1] is False
-    # a case between the two ways to divide: Welch's p is 0.052 with n - 1 and 0.046 with n
-    between = [11.0, 13.4, 11.0, 13.4]
-    assert ttest_ind(paper, between, equal_var=False).pvalue >= 0.05
-    assert agreement(10.0, 1.0, between, 4)[1] is True
+    p = ttest_ind(paper, ours).pvalue
+    assert p > 0.05 and agreement(10.0, 1.0, ours, 4) is True
+    assert t_test_p(10.0, 1.0, 4, ours) == pytest.approx(p)
+    assert agreement(10.0, 1.0, [12.4, 12.5, 12.6, 12.5], 4) is False
+
+
+def test_two_runs_of_ours_are_judged_with_the_spread_of_the_papers_four():
+    """Five deviations away, and two apart: of these two alone nothing could be said."""
+    assert ttest_ind([9.0, 11.0, 9.0, 11.0], [14.0, 16.0], equal_var=False).pvalue > 0.05
+    assert agreement(10.0, 1.0, [14.0, 16.0], 4) is False
 
 
 def test_of_a_mean_without_deviation_the_test_decides_with_that_of_ours():
-    """Against scipy's: two means 0.125 apart are told apart by 4 + 4 runs, means 0.08 apart are not."""
+    """The standard error is s √(1/4 + 1/4), with the three degrees of freedom of ours: there is no second sample."""
     ours = [0.6, 0.7, 0.75, 0.65]
-    sd = math.sqrt(0.0125 / 3)
-    for mean, same in ((0.8, False), (0.755, True)):
-        p = ttest_ind_from_stats(mean, sd, 4, 0.675, sd, 4, equal_var=False).pvalue
-        assert (p >= 0.05) == same and agreement_by_ours(mean, ours, 4) == (pytest.approx(0.675 - mean), same)
-    assert agreement_by_ours(0.8, ours, 5) == agreement_by_ours(None, ours, 4) == (None, None)  # a run is missing
-    assert agreement_by_ours(0.7, [0.7], 1) == (None, None)  # one run has no deviation
-    assert agreement_by_ours(0.7, [0.70004] * 4, 4)[1] is True  # half a printed digit
-    assert agreement_by_ours(0.7, [0.7001] * 4, 4)[1] is False
+    error = math.sqrt(0.0125 / 3) * math.sqrt(0.5)
+    for mean, same in ((0.84, False), (0.8, True)):  # with six degrees p of the second would be 0.03
+        p = 2 * t.sf((mean - 0.675) / error, df=3)
+        assert bool(p >= 0.05) is same is agreement(mean, None, ours, 4)
+        assert t_test_p(mean, None, 4, ours) == pytest.approx(p)
+    assert agreement(0.7, None, [0.71], 1) is False  # one run has no deviation
 
 
 def test_marks():
