@@ -7,7 +7,7 @@ an encoding, write its class and add it to `AnyEncoding`:
     build(dim)      the module g -> (N, dim) that reads them
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +22,8 @@ N_HEADS = 4  # of TransformerEncoding
 
 class Encoding(Section):
     """Where the vectors of an encoding go: added to the embedded node features, or beside them."""
+
+    version: ClassVar[int] = 1  # raised when what is computed changes, also by the transforms that it needs
 
     dim: int | None = Field(
         None, gt=0, description="numbers beside the node features, which have so many fewer; null: added to them"

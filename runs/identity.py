@@ -16,16 +16,20 @@ DEFAULTS = Path(__file__).with_name("defaults.json")
 def identity(config):
     """The keys of a configuration (nested dictionaries) that its numbers depend on. Seed and fold are kept beside it.
 
-    Nets and datasets have a version: it rises when what they compute changes, and is part of the identity from 2 on.
+    Nets, datasets, perturbations and encodings have a version: it rises when what they compute changes, and is part of the identity
+    from 2 on.
     """
     known = read_defaults()
     kept = without_defaults(config, known["defaults"], set(known["not_identity"]))
     versions = known["versions"]
     if (version := versions["dataset"].get(config.get("dataset"), 1)) != 1:
         kept["dataset_version"] = version
-    net = kept.get("net")
-    if isinstance(net, dict) and (version := versions["net"].get(net.get("model"), 1)) != 1:
-        net["version"] = version
+    net = kept.get("net") if isinstance(kept.get("net"), dict) else {}
+    sections = [("net", net), *(("encodings", section) for section in net.get("encodings", ()))]
+    sections += [("transforms", section) for section in kept.get("data", {}).get("transforms", ())]
+    for place, section in sections:
+        if (version := versions[place].get(kind_of(section), 1)) != 1:
+            section["version"] = version
     return kept
 
 

@@ -3,8 +3,8 @@
     python -m tools.defaults            adds keys that are new
     python -m tools.defaults --check    exit 1 if the file is not what the schema says
 
-A default that is in the file never changes, and a key that is in it never goes: stored results depend on them. Versions of nets and
-datasets may rise.
+A default that is in the file never changes, and a key that is in it never goes: stored results depend on them. Versions of nets,
+datasets, perturbations and encodings may rise.
 """
 
 import argparse
@@ -15,7 +15,9 @@ import typing
 from pydantic import BaseModel
 
 from data.registry import DATASETS
+from data.transforms.perturb import AnyPerturbation
 from nets import NETS
+from nets.encodings import AnyEncoding
 from runs.files import write_atomic
 from runs.identity import DEFAULTS, plain, without_defaults
 from train.cli import kinds_of, type_choices
@@ -77,9 +79,21 @@ def make():
         walk(schema, "", defaults, skipped)
     versions = {
         "net": {name: net.Config.version for name, net in NETS.items() if net.Config.version != 1},
+        "encodings": versions_of(AnyEncoding),
+        "transforms": versions_of(AnyPerturbation),
         "dataset": {name: dataset.version for name, dataset in DATASETS.items() if getattr(dataset, "version", 1) != 1},
     }
     return {"defaults": defaults, "not_identity": sorted(skipped), "versions": versions}
+
+
+def versions_of(union):
+    """{kind: version} of the sections that a union has, where it is not 1."""
+    found = {typing.get_args(section.model_fields["kind"].annotation)[0]: section.version for section in kinds(union)}
+    return {kind: version for kind, version in found.items() if version != 1}
+
+
+def kinds(union):
+    return typing.get_args(typing.get_args(union)[0])
 
 
 def conflicts(old, new):

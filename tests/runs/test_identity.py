@@ -104,6 +104,16 @@ def test_a_version_of_a_net_is_part_of_it():
     assert "version" not in identity(row_of("table2_ZINC/GCN-L4").config)["net"]
 
 
+def test_a_version_of_a_perturbation_and_of_an_encoding_too(monkeypatch):
+    rows = [row_of(name) for name in ("taxonomy_figure4/MUTAG+HighPass", "table3/GCN-LapPE-L4", "table3/GCN-none-L4")]
+    before = [hash_of(identity(row.config)) for row in rows]
+    versions = read_defaults()["versions"]
+    monkeypatch.setitem(versions, "transforms", {"HighPass": 2})
+    monkeypatch.setitem(versions, "encodings", {"LapPE": 2})
+    after = [hash_of(identity(row.config)) for row in rows]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, True]
+
+
 def test_rows_of_two_tables_with_one_configuration_have_one_identity():
     """Table 7 'No PE' on CSL is GatedGCN of Table 3 without encodings."""
     assert row_of("table7_CSL/No_PE").id() == row_of("table3/GatedGCN-none-L4").id()
