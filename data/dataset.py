@@ -122,7 +122,7 @@ class GraphDataset:
     """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`.
 
     `stands_for` names the dataset of a paper whose printed numbers this one is compared with, and says in one line why it may
-    be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not put beside the paper's numbers.
+    be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not judged by the paper's numbers.
 
     `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it. It
     includes the target. A dataset that declares nothing asks what its label field says.
@@ -198,7 +198,10 @@ class GraphDataset:
         """The folds to run: these, or all; an error before any is run if one of them does not exist."""
         unknown = [i for i in folds or () if i not in self.folds]
         if unknown:
-            raise DataError(f"folds={folds}: {self.name} has the folds {min(self.folds)} to {max(self.folds)}")
+            raise DataError(
+                f"folds={folds}: {self.name} has the folds {min(self.folds)} to {max(self.folds)}: name these, "
+                f'and write "folds": {len(self.folds)} in the table file'
+            )
         return folds or list(self.folds)
 
     def fold(self, i):

@@ -139,7 +139,7 @@ BAD = {
     "label": ({"y": np.arange(1, 11)}, "10: expected 0 to 9"),
     "pointers": ({"edge_ptr": np.arange(10) * 205}, "10 labels, 10 pointers, 10 sizes"),
     "pickle": ({"y": np.array([{}] * 10)}, "y: not an array of numbers"),
-    "wrong number": ({}, r"graphs, nodes, edges are \(10, 410, 1640\), not those of CSL"),
+    "wrong number": ({}, r"graphs, nodes, edges are \(10, 410, 1640\), and `counts` of PublishedCSL is \(150"),
 }
 
 
