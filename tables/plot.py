@@ -87,12 +87,21 @@ def draw_curves(figure, runs):
                 axes.plot(epochs, [values[key] for values in val], color=colour, label=plain_text(name))
                 axes.set(xlabel="epoch", ylabel=key)
         loss.set_title("dotted: training, solid: validation", fontsize=8)
-        legend(metric, len(group))
+        legend([metric])
 
 
-def legend(axes, n):
-    """Beside the axes, in columns of 25."""
-    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=7, ncols=1 + (n - 1) // 25)
+def legend(places):
+    """Of what is drawn in the places of a row, beside the last of them, in columns of 25."""
+    pairs = [pair for axes in places for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
+    named = {label: handle for handle, label in pairs}
+    if named:
+        style = {
+            "loc": "center left",
+            "bbox_to_anchor": (1.02, 0.5),
+            "fontsize": 7,
+            "ncols": 1 + (len(named) - 1) // 25,
+        }
+        places[-1].legend(named.values(), named, **style)
 
 
 def plain_text(text):
@@ -121,6 +130,7 @@ def table_points(view, dataset=None):
                 continue  # a run with another metric
             # not of runs that ended before their first epoch, or had nothing to learn
             times = [r["epoch_time_s"] for r in line.results if r["epoch_time_s"]]
+            counts = {r["params"] for r in line.results}  # several where a line pools models
             of = f"{line.dataset} (ours: {dataset})" if dataset else str(line.dataset)
             points.append(
                 Point(
@@ -131,7 +141,7 @@ def table_points(view, dataset=None):
                     (paper.mean, paper.sd or 0.0) if paper.mean is not None else paper.text.strip("-"),
                     found or score.ours(line).text.strip("-"),
                     fmean(times) if times else None,
-                    line.results[0]["params"] if line.results else None,
+                    counts.pop() if len(counts) == 1 else None,
                 )
             )
     return points
@@ -193,7 +203,7 @@ def draw_cost(figure, points):
             axes.xaxis.set_major_formatter(EngFormatter(sep="") if name == "parameters" else "{x:g}")
             axes.grid(color="0.5", alpha=0.25)
             axes.set_axisbelow(True)
-        legend(places[-1], len(group))
+        legend(places)
 
 
 def curves_figure(parser, arguments):

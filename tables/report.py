@@ -240,7 +240,9 @@ def row_of(line, columns, cells, judge, view):
     wrong = {f"{header}, {view.ours}" for header in judge.differing(line)} if word.startswith("no") else ()
     shown = []
     for column, cell in zip(columns, cells, strict=True):
-        link = f"#config-{slug(line.rows[0].key)}" if column.header == "row" and line.rows else None
+        link = None
+        if column.header == "row" and line.rows:
+            link = f"#config-{slug(line.rows[0].key)}" if len(line.rows) == 1 else "#configurations"
         kind = "verdict" if column.header == "agrees" else "no" if column.header in wrong else None
         shown.append(
             {"text": clean(cell.text), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind}
@@ -279,11 +281,12 @@ def reasons(made, line):
     """The deviations that speak of a line, on its dataset or on a category of its pairs."""
     path, dataset = deviations_file(made.paper), made.dataset or line.dataset
     entries = entries_of(path.read_text()) if path.exists() else []
-    row, link = line.name.removeprefix(f"{line.dataset}-"), f"../deviations/{made.paper.name}.html#"
+    link = f"../deviations/{made.paper.name}.html#"
+    names = (line.name.removeprefix(f"{line.dataset}-"), line.name.partition("+")[2])  # the second: a perturbation
     return [
         {"link": link + entry.anchor, "title": entry.title, "here": entry.part("Here"), "why": entry.part("Why")}
         for entry in entries
-        if entry.speaks_of(row, {dataset, *line.printed})
+        if any(entry.speaks_of(name, {dataset, *line.printed}) for name in names if name)
     ]
 
 

@@ -104,7 +104,7 @@ def profile_notes(figure, scores, paper):
         notes.append(f"In no cluster, as cells are missing: {', '.join(missing)}.")
     if len(whole.names) < profiles.FEWEST:
         notes.append(
-            f"{len(whole.names)} datasets have all columns: components need three, clusters {profiles.FEWEST}."
+            f"Datasets with all columns: {len(whole.names)}; components need three, clusters {profiles.FEWEST}."
         )
     else:
         known, found = profiles.clusters_of_paper(figure), profiles.clusters(shown, figure)

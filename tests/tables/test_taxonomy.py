@@ -66,7 +66,8 @@ def test_clusters_and_components_of_ours(tmp_path, capsys):
     save(tmp_path / "few", *(run for name in ("MUTAG", "ENZYMES", "IMDB-BINARY", "DD") for run in all_runs(name)))
     text = printed(capsys, "figure4", "--out_dir", tmp_path / "few")
     assert (
-        "4 datasets have all columns: components need three, clusters 5." in text and "cluster of the paper" not in text
+        "Datasets with all columns: 4; components need three, clusters 5." in text
+        and "cluster of the paper" not in text
     )
     save(tmp_path / "more", *all_runs("COLLAB"))
     text = printed(capsys, "figure4", "--out_dir", tmp_path)
