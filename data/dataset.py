@@ -200,7 +200,7 @@ class GraphDataset:
         if unknown:
             raise DataError(
                 f"folds={folds}: {self.name} has the folds {min(self.folds)} to {max(self.folds)}: name these, "
-                f'and write "folds": {len(self.folds)} in the table file'
+                f'or correct "folds" in the table file: {len(self.folds)}'
             )
         return folds or list(self.folds)
 
