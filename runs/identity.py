@@ -24,13 +24,18 @@ def identity(config):
     versions = known["versions"]
     if (version := versions["dataset"].get(config.get("dataset"), 1)) != 1:
         kept["dataset_version"] = version
-    net = kept.get("net") if isinstance(kept.get("net"), dict) else {}
-    sections = [("net", net), *(("encodings", section) for section in net.get("encodings", ()))]
-    sections += [("transforms", section) for section in kept.get("data", {}).get("transforms", ())]
-    for place, section in sections:
-        if (version := versions[place].get(kind_of(section), 1)) != 1:
-            section["version"] = version
+    for place, *keys in (("net", "net"), ("encodings", "net", "encodings"), ("transforms", "data", "transforms")):
+        for section in sections_at(kept, keys):
+            if (version := versions[place].get(kind_of(section), 1)) != 1:
+                section["version"] = version
     return kept
+
+
+def sections_at(config, keys):
+    """The section that stands below these keys, or those of a list; none where a table file of a user has something else."""
+    for key in keys:
+        config = config.get(key) if isinstance(config, dict) else None
+    return [section for section in (config if isinstance(config, list) else [config]) if isinstance(section, dict)]
 
 
 def hash_of(identity):

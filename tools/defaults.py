@@ -88,26 +88,30 @@ def make():
 
 def versions_of(union):
     """{kind: version} of the sections that a union has, where it is not 1."""
-    found = {typing.get_args(section.model_fields["kind"].annotation)[0]: section.version for section in kinds(union)}
+    sections = typing.get_args(typing.get_args(union)[0])
+    found = {typing.get_args(section.model_fields["kind"].annotation)[0]: section.version for section in sections}
     return {kind: version for kind, version in found.items() if version != 1}
 
 
-def kinds(union):
-    return typing.get_args(typing.get_args(union)[0])
-
-
 def conflicts(old, new):
-    """What the file says and the schema no longer does: keys that are gone or have another default."""
+    """What the file says and the schema no longer does: keys that are gone or have another default, versions that fell."""
     gone = [
         f"{place}: {value!r} in the file, gone from the schema"
         for place, value in old["defaults"].items()
         if place not in new["defaults"]
     ]
-    return gone + [
+    changed = [
         f"{place}: {value!r} in the file, {new['defaults'][place]!r} in the schema"
         for place, value in old["defaults"].items()
         if new["defaults"].get(place, value) != value
     ]
+    fallen = [
+        f"{place} {name}: version {version} in the file, {now} in the code"
+        for place, versions in old.get("versions", {}).items()
+        for name, version in versions.items()
+        if (now := new["versions"][place].get(name, 1)) < version
+    ]
+    return gone + changed + fallen
 
 
 def main(argv=None):
@@ -121,7 +125,10 @@ def main(argv=None):
     new = make()
     old = json.loads(DEFAULTS.read_text()) if DEFAULTS.exists() else {"defaults": {}}
     if problems := conflicts(old, new):
-        raise SystemExit("\n".join(problems) + "\nA default never changes: give the changed behaviour a new key")
+        raise SystemExit(
+            "\n".join(problems)
+            + "\nA default never changes, and a version never falls: give the changed behaviour a new key or version"
+        )
     if check:
         return 0 if old == new else "runs/defaults.json is not what the schema says: python -m tools.defaults"
     write_atomic(DEFAULTS, (json.dumps(new, indent=1) + "\n").encode())

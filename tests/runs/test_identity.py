@@ -5,6 +5,8 @@ import json
 import pytest
 from pydantic import Field
 
+from data.transforms.perturb import Frag
+from nets.encodings import LapPE
 from runs.identity import canonical, hash_of, identity, read_defaults, without_defaults
 from runs.table_files import find_row, table_files
 from tools.defaults import conflicts, make, walk
@@ -98,6 +100,18 @@ def test_a_changed_default_is_refused():
     assert len(conflicts(old, new)) == 2
 
 
+def test_a_version_that_falls_is_refused():
+    old, new = ({"defaults": {}, "versions": {"net": versions}} for versions in ({"A": 2, "B": 3}, {"A": 3}))
+    assert conflicts(old, new) == ["net B: version 3 in the file, 1 in the code"]
+
+
+def test_versions_are_those_of_the_code(monkeypatch):
+    assert make()["versions"]["transforms"] == make()["versions"]["encodings"] == {}
+    monkeypatch.setattr(Frag, "version", 2)
+    monkeypatch.setattr(LapPE, "version", 3)
+    assert make()["versions"]["transforms"] == {"Frag": 2} and make()["versions"]["encodings"] == {"LapPE": 3}
+
+
 def test_a_version_of_a_net_is_part_of_it():
     """GraphSage computes something else since version 2; GCN is what it was."""
     assert identity(row_of("table2_ZINC/GraphSage-L4").config)["net"]["version"] == 2
@@ -112,6 +126,24 @@ def test_a_version_of_a_perturbation_and_of_an_encoding_too(monkeypatch):
     monkeypatch.setitem(versions, "encodings", {"LapPE": 2})
     after = [hash_of(identity(row.config)) for row in rows]
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"net": {"encodings": {"kind": "LapPE"}}},
+        {"net": {"encodings": "LapPE"}},
+        {"net": {"encodings": None}},
+        {"net": {"encodings": ["LapPE"]}},
+        {"net": 3},
+        {"data": {"transforms": None}},
+        {"data": None},
+        {"data": []},
+    ],
+)
+def test_what_a_user_has_written_wrongly_has_an_identity_too(changes):
+    """What is wrong with it the run says."""
+    assert hash_of(identity({"dataset": "MINE", **changes}))
 
 
 def test_rows_of_two_tables_with_one_configuration_have_one_identity():
