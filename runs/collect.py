@@ -76,11 +76,16 @@ def read_file(path):
 def one_version_of_the_data(found, problems):
     """The records whose dataset is that of the newest record of their identity; the others are named. A perturbation that is drawn
     from the seed differs from seed to seed: what it was made from is compared."""
-    newest, kept, old = {}, [], defaultdict(list)
-    for record, _ in sorted(found, key=lambda pair: pair[0]["finished"]):
-        newest[record["id"]] = record["dataset"]
+    same = defaultdict(list)  # {identity: stores with the data of its newest record}
+    for record, _ in sorted(found, key=lambda pair: pair[0]["finished"], reverse=True):
+        known = same[record["id"]]
+        if record["dataset"] not in known and (
+            not known or any(same_data(record["dataset"], store) for store in known)
+        ):
+            known.append(record["dataset"])
+    kept, old = [], defaultdict(list)
     for record, path in found:
-        if same_data(record["dataset"], newest[record["id"]]):
+        if record["dataset"] in same[record["id"]]:
             kept.append(record)
         else:
             old[record["name"]].append(path)

@@ -110,6 +110,14 @@ def test_of_two_results_on_the_same_data_an_early_one_does_not_say_from_what_it_
     assert sorted(r["seed"] for r in records) == [0, 1, 2] and len(problems) == 1
 
 
+def test_the_newest_result_need_not_be_the_one_that_says_it_is_the_same_data(out):
+    data = [{"hash": "1"}, {"hash": "1", "source": "A"}, {"hash": "2", "source": "A"}]
+    for seed, dataset in enumerate(data):
+        put(out, record(seed=seed, dataset={"name": "CSL"} | dataset, finished=f"2025-01-0{seed + 1}T00:00:00+00:00"))
+    records, problems = read_results([out])
+    assert sorted(r["seed"] for r in records) == [0, 1, 2] and not problems
+
+
 def test_runs_on_another_version_of_the_dataset_are_named(out):
     now = {"name": "CSL", "hash": "new"}
     put(out, record(seed=1), record(seed=2), record(seed=3, dataset=now, finished=LATE))
