@@ -22,8 +22,9 @@ import numpy as np
 from runs.collect import add_folders, by_id, read_results, report
 from runs.errors import nearest
 from runs.identity import hash_of, identity
+from runs.naming import changed_keys
 from runs.signals import end_with_pipe
-from runs.table_files import find_table, merged
+from runs.table_files import find_table, with_changes
 from tables import profiles
 from tables.columns import EMPTY, Cell, Column
 from tables.declare import Line
@@ -197,7 +198,8 @@ def correlation_columns(sources):
 def runs_of(dataset, figure, results):
     """{"": Line, "NoEdges": Line, ...}: the runs of a dataset, as it is and perturbed; empty if it was not run as it is.
 
-    The rows of the figure's table file say how; other keys may be any, if they are the same for all columns.
+    What a perturbed row of the figure's table file changes is changed here; other keys may be any, if they are the same for all
+    columns.
     """
     rows = find_table(f"taxonomy_{figure}").rows
     first = next(iter(rows))
@@ -214,7 +216,7 @@ def runs_of(dataset, figure, results):
         lines = {"": Line(dataset, dataset, results=base)}
         for name, row in rows.items():
             if name.startswith(f"{first}+"):
-                changed = merged(base[0]["config"], {"data": {"transforms": row.config["data"]["transforms"]}})
+                changed = with_changes(base[0]["config"], changed_keys(rows[first].config, row.config))
                 column = name.partition("+")[2]
                 lines[column] = Line(column, dataset, results=groups.get(hash_of(identity(changed)), []))
         if sum(bool(line.results) for line in lines.values()) > sum(bool(line.results) for line in found.values()):

@@ -126,9 +126,20 @@ def test_a_graph_of_ones_own_is_found_in_figure_5(tmp_path, capsys):
         ),
     )
     text = printed(capsys, "--dataset", "MINE", "--out_dir", tmp_path)
-    assert "Figure 5" in text and "Nearest: DzEu. Cluster: T-1" in text
+    assert "Figure 5" in text and "Nearest: DzEu. Cluster: T-1" in text and "missing" not in text
     with pytest.raises(SystemExit, match="fewer than 5 datasets of figure5 have all columns"):
         taxonomy.main(["--dataset", "MINE", "--among", "ours", "--out_dir", str(tmp_path)])
+
+
+def test_of_a_row_that_changes_more_than_the_perturbation_the_runs_with_all_of_it_count():
+    """The filters of Figure 5 have no weight decay."""
+    decay = MINE | {"train.optimizer.weight_decay": 0.0005}
+    found = [
+        result(f"taxonomy_figure5/{row}", 0, None, train=0.9, metric={"AUROC": value}, changes=changes)
+        for row, value, changes in (("Actor", 0.8, MINE), ("Actor+MidPass", 0.6, MINE), ("Actor+MidPass", 0.7, decay))
+    ]
+    scores = taxonomy.scores_of("MINE", "figure5", found)
+    assert scores.perturbed[0][scores.columns.index("MidPass")] == 0.6
 
 
 def test_wards_cost_decides_the_cluster():
