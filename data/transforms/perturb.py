@@ -266,7 +266,7 @@ class Frag(Perturbation):
         taken = graph.src > graph.dst if self.directions == "descending" else slice(None)
         i, j = simple_edges(graph._replace(src=graph.src[taken], dst=graph.dst[taken]))
         if not len(i):
-            return graph
+            return graph if self.directions == "both" else without_edges(graph)
         return with_edges_inside(graph, i, j, fragments(graph.n, i, j, self.k, random))
 
 

@@ -108,6 +108,18 @@ def test_fragments_of_a_directed_graph():
     for fragmented in made.values():
         pairs = set(zip(fragmented.src.tolist(), fragmented.dst.tolist(), strict=True))
         assert pairs == {(v, u) for u, v in pairs} and len(pairs) == len(fragmented.src)
+    ascending = Graph(3, np.array([0, 1]), np.array([1, 2]))
+    assert edges_of(Frag(k=1, directions="descending").apply(ascending, np.random.RandomState(0))) == []
+
+
+def test_fragments_are_followed_along_the_edges_that_are_taken():
+    """2 -> 4 ascends. From node 2 the descending edges lead to 3 alone, all of them to 3 and 4."""
+    src, dst = np.array([(2, 4), (4, 3), (3, 2), (1, 0)]).T
+    made = {
+        d: edges_of(Frag(k=1, directions=d).apply(Graph(5, src, dst), np.random.RandomState(0)))
+        for d in ("both", "descending")
+    }
+    assert made == {"both": [(0, 1), (2, 3), (2, 4), (3, 4)], "descending": [(0, 1), (3, 4)]}
 
 
 @pytest.mark.parametrize("k", (1, 2))
