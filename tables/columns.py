@@ -131,7 +131,8 @@ class Agrees(Each):
 
     rule = (
         "A row agrees when each of its scores does: the means differ by at most two of the paper's standard deviations or by half "
-        "a printed digit, or Student's t-test does not tell two runs of ours or more apart from the paper's (p ≥ 0.05)."
+        "a printed digit, or Student's t-test does not tell two runs of ours or more apart from the paper's (p ≥ 0.05). A row with "
+        "a run that diverged differs."
     )
 
     def __init__(self, *scores):
@@ -148,10 +149,11 @@ class Agrees(Each):
         return "yes" if any(score.compare(line)[1] for score in self.scores) else ""
 
     def differing(self, line):
-        """{header of a score that does not agree: (ours, paper) as texts}; a run that ended without a score agrees with none."""
+        """{header of a score that does not agree: (ours, paper) as texts}; a run that diverged agrees with none. One that was short
+        of memory says nothing of the score."""
         scores = [score for score in self.scores if score.compare(line)[1] is False]
         printed = [score for score in self.scores if score.printed(line).mean is not None]
-        if len(line.done) < len(line.results) and printed:
+        if any(r["status"] == "Diverged" for r in line.results) and printed:
             scores = list(dict.fromkeys([printed[0], *scores]))
         return {score.header: (score.cell(line).text, score.paper(line).text) for score in scores}
 

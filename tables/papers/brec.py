@@ -177,7 +177,7 @@ class CountsAgree(Agrees):
     """The total, ours minus the paper's; and whether every count that the paper prints is ours."""
 
     rule = (
-        "A row agrees when every count that the paper prints is ours. A row with smaller counts whose seeds are not all there, of "
+        "A row agrees when every count that the paper prints is ours. A row with a smaller total whose seeds are not all there, of "
         "which the paper has the best, is not judged, and neither is one without some categories."
     )
 
@@ -198,10 +198,10 @@ class CountsAgree(Agrees):
     def word(self, line):
         if not self.is_comparable(line):
             return ""
-        if not (differing := self.differing(line)):
+        if not self.differing(line):
             return "yes"
-        below = all(best(line).get(key, 0) < line.printed[key].mean for key in differing)
-        return "" if below and not line.is_complete else "no"  # further seeds can only raise the best
+        may_rise = best(line)["Total"] < line.printed["Total"].mean and not line.is_complete
+        return "" if may_rise else "no"  # the seed with the largest total counts
 
     def differing(self, line):
         ours = best(line)
