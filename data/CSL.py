@@ -77,7 +77,6 @@ class PublishedCSL(CSL):
     """
 
     name = "CSL-published"
-    stands_for = ("CSL", "the published graphs and folds")
     licence = "MIT (published with the paper's program)"
     parameters = {"files": "csl_published.npz with index files"}  # noqa: RUF012 - read only
     raw_files = (RawFile("CSL/csl_published.npz"), *map(index_file, PARTS))

@@ -287,7 +287,6 @@ def processed(key, name):
 
 class PublishedPeptidesFunc(PublishedMolecules):
     name, paper_name = "Peptides-func-published", "Peptides-func"
-    stands_for = ("Peptides-func", "the same graphs and splits, published in processed form")
     declared, label, summary, draw = (
         PeptidesFunc.declared,
         PeptidesFunc.label,
@@ -302,7 +301,6 @@ class PublishedPeptidesFunc(PublishedMolecules):
 
 class PublishedPeptidesStruct(PublishedMolecules):
     name, paper_name = "Peptides-struct-published", "Peptides-struct"
-    stands_for = ("Peptides-struct", "the same graphs, z-scores and splits, published in processed form")
     declared, label, draw = PeptidesStruct.declared, PeptidesStruct.label, draw_large_molecule
     summary = PeptidesStruct.summary
     licence = PeptidesStruct.licence
@@ -315,7 +313,6 @@ class PublishedPCQMContact(PublishedMolecules):
     """A file of torch.save cannot be read graph by graph: building takes about 8 GB of memory, unlike that from the table."""
 
     name, paper_name = "PCQM-Contact-published", "PCQM-Contact"
-    stands_for = ("PCQM-Contact", "the same graphs and splits, published in processed form")
     declared, label, summary, draw = PCQMContact.declared, PCQMContact.label, PCQMContact.summary, draw_contacts
     licence = PCQMContact.licence
     keys = ("x", "edge_attr", "edge_index", "pairs", "pair_label")

@@ -101,8 +101,6 @@ def card(dataset):
     rows = [("", f"paper, {paper_name(dataset)}", "ours"), *statistics(dataset)]
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    if dataset.stands_for:
-        lines += ["", "compared with {} of the paper: {}".format(*dataset.stands_for)]
     lines += ["", *(dataset.summary() if hasattr(dataset, "summary") else class_balance(dataset)), ""]
     if dataset.folds:
         parts = ", ".join(f"{part} {len(members):,}" for part, members in dataset.fold(0).parts.items())

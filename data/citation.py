@@ -173,10 +173,6 @@ def to_csr(state, where):
 class RebuiltCFPubMed(Planetoid):
     name, file = "CF-PubMed-rebuilt", "pubmed"
     counts = (19717, 88648, 500, 3)
-    stands_for = (
-        "CF-PubMed",
-        "the same papers, links and words; the nodes have another order, so random splits differ",
-    )
     licence = "MIT"
 
 

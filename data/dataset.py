@@ -121,9 +121,6 @@ def numbers(level, dim):
 class GraphDataset:
     """A dataset of many graphs in a packed store. Subclasses set the first three and define `build`.
 
-    `stands_for` names the dataset of a paper whose printed numbers this one is compared with, and says in one line why it may
-    be: ("ZINC", "the same molecules ..."). Without it, a dataset that is not the paper's is not judged by the paper's numbers.
-
     `declared` says what is known before the data is there: nets can be built, and their parameters counted, without it. It
     includes the target. A dataset that declares nothing asks what its label field says.
     `needs` are the transforms to compute, {name: parameters} (data/transforms).
@@ -135,7 +132,6 @@ class GraphDataset:
     name: str
     version: int
     parameters: dict
-    stands_for: tuple[str, str] | None = None
     generated = False
     choices: ClassVar[dict] = {}  # of config.features and config.splits: {"features": (...), "splits": (...)}
     licence = "not stated"

@@ -214,7 +214,6 @@ class RebuiltZINC(ArrayMolecules):
     """
 
     name = "ZINC-rebuilt"
-    stands_for = ("ZINC", "the paper's molecules and splits; the target is computed again, to 0.0001 where it is known")
     parameters = {"molecules": "published", "target": "recomputed"}  # noqa: RUF012 - read only
     arrays = (RawFile("ZINC/zinc12k_benchmark.npz"), RawFile("ZINC/zinc250k_props.npz"))
     lists = (

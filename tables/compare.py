@@ -2,8 +2,10 @@
 
 Two scores agree when their means differ by at most two of the paper's standard deviations, or by half a printed digit, or when two
 runs of ours or more are not told apart from the paper's by Student's t-test (p >= 0.05). The test takes the spread of both sides
-together; where the paper prints none, that of ours stands for both. A row agrees when its test and its training score do. The best
-model of a group is marked **, models within one of its standard deviations *, in both columns by the same rule.
+together; where the paper prints none, that of ours stands for both. A single run is held to the two deviations: beside four of the
+paper's the test would let it be four away. A row agrees when its test and its training score do.
+
+The best model of a group is marked **, models within one of its standard deviations *, in both columns by the same rule.
 """
 
 import math

@@ -43,7 +43,6 @@ class Table:
     columns: tuple  # of tables/columns.py
     line_per_seed: bool = False  # the paper prints a line per seed: ROW-seed1, ROW-seed2
     hide_empty: bool = False  # columns in which no line has anything are left out
-    stand_ins: dict = field(default_factory=dict)  # {dataset that stands for the paper's: what is the paper's in it}
     samples: tuple = ()  # data of the same kind, as a small part of it: they are shown and not compared
     other_datasets: bool = True  # whether its rows can be run on another dataset
     parts: tuple = ()  # changes of a row that make a part of its run; shown where there is no whole one, and never counted as one
@@ -112,7 +111,9 @@ class Line:
     def is_complete(self):
         """Whether each of its runs is done; further seeds do not make up for a missing one."""
         there = {(r["id"], r["seed"], r["fold"]) for r in self.done}
-        return all((self.ids[row], seed, fold) in there for row, seed in self.asked for fold in range(self.folds))
+        return bool(there) and all(
+            (self.ids[row], seed, fold) in there for row, seed in self.asked for fold in range(self.folds)
+        )
 
     @property
     def done(self):
@@ -137,10 +138,15 @@ def lines_of(file, table=None, results=(), dataset=None, quick=False):
             line.number = number if apart else None
             line.asked.append((row, seed))
     found, other = by_id(results), {"dataset": dataset} if dataset else {}
-    of_this = {line.name for line in lines.values() if dataset and dataset.startswith(line.dataset or "-")}
+    # WebKB-Cor-true is of the lines of WebKB-Cor: with another dataset the rows of all are the same runs
+    of_this = max(
+        {line.dataset for line in lines.values() if dataset and dataset.startswith(line.dataset or "-")},
+        key=len,
+        default=None,
+    )
     for line in lines.values():
-        if of_this and line.name not in of_this:
-            continue  # WebKB-Cor-true is of the lines of WebKB-Cor: with another dataset the rows of all are the same runs
+        if of_this and line.dataset != of_this:
+            continue
         line.ids = {row: row.id(other | (row.quick_changes() if quick else {})) for row in line.rows}
         seeds = {seed for _, seed in line.asked}
         ids = dict.fromkeys(line.ids.values())

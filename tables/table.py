@@ -24,6 +24,7 @@ from tables.columns import Agrees, Score
 from tables.declare import Line, lines_of
 from tables.formats import FORMATS
 from tables.papers import declaration, own_columns
+from tables.stand_ins import STAND_INS
 
 
 @dataclass
@@ -57,7 +58,10 @@ class View:
         if "agrees" in headers and any(map(self.judge.word, self.lines)):
             found.append(self.judge.rule)
         if "**" in marks:
-            found.append("**: the best of its dataset; *: within one of its standard deviations.")
+            group = "dataset and seed" if any(line.number for line in self.lines) else "dataset"
+            found.append(
+                f"**: the best of its {group} among those that have a score; *: within one of its standard deviations."
+            )
         if any(header.endswith("Δ / s.d.") for header in headers):
             found.append("Δ / s.d.: ours minus paper in units of the paper's standard deviation; inf where that is 0.")
         elif any(header.endswith("Δ") for header in headers):
@@ -82,19 +86,21 @@ def table_view(name, results, dataset=None, quick=False):
         raise SystemExit(f"--dataset {dataset}: the tables of {paper.title} have no other dataset")
     lines = lines_of(file, table, results, dataset, quick)
     title = f"{table.label} of {paper.title}: {table.title}" if table else file.name
-    if changed := ({"dataset": dataset} if dataset else {}) | (file.quick if quick else {}):
+    own = {line.dataset for line in lines}
+    of_paper, same = STAND_INS.get(dataset, (None, None))
+    compared = not quick and (dataset is None or dataset in own or of_paper in own)
+    if table and compared and of_paper:
+        title += f"; ours on {dataset}, {same}"
+    elif changed := ({"dataset": dataset} if dataset and dataset not in own else {}) | (file.quick if quick else {}):
         texts = {key: "smaller" if isinstance(value, dict) else as_text(value) for key, value in changed.items()}
-        changes = ", ".join(f"{key}={text}" for key, text in texts.items())
-        known = table and not quick and table.stand_ins.get(dataset)
-        title += f"; ours on {dataset}, {known}" if known else f"; ours with {changes}"
-        title += ", not the paper's" * (table is not None and not known)
-        title += ", not comparable" * (quick or bool(table and dataset and not known))
+        title += f"; ours with {', '.join(f'{key}={text}' for key, text in texts.items())}"
+        title += ", not the paper's, not comparable" * (table is not None)
     if table is None:
         return View(file.name, title, lines, own_columns(results))
     ours = "ours"
     if table.variant:
         title, ours = f"{title}; ours with the {table.variant}, not compared", f"ours ({table.variant})"
-    compared = not (quick or table.variant) and (dataset is None or dataset in table.stand_ins)
+        compared = False
     return View(file.name, title, lines, table.columns, True, compared, table.hide_empty, ours)
 
 

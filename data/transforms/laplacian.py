@@ -29,8 +29,8 @@ def laplacian_eigenvectors(n_nodes, src, dst, k, solver="symmetric"):
     incompletely and by chance. A connected graph has the same encoding either way.
 
     Deviation: solver="symmetric" gives vectors at right angles, equal on each call. The program's solver is for any matrix,
-    "general": several vectors of one eigenvalue, as CSL has, stand at any angle or are the real parts of complex ones, which depends
-    on the library and the processor.
+    "general": several vectors of one eigenvalue, as CSL has, stand at any angle or are the real parts of complex ones. Which they
+    are depends on the library and the processor.
     """
     encoding = np.zeros((n_nodes, k), dtype=np.float32)
     if n_nodes > max(DENSE_UP_TO, k + 1):

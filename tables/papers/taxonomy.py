@@ -28,8 +28,8 @@ class Published(Score):
 class AgreesWithPublished(Agrees):
     rule = (
         "The paper prints no standard deviations. A row agrees when Student's t-test, with those of ours for both, tells no "
-        "difference (p ≥ 0.05); a row without all of its runs is not judged. Of twenty rows that are equal in truth, one differs "
-        "by chance."
+        "difference (p ≥ 0.05); a row without all of its runs is not judged, one with a run that diverged differs. Of twenty rows "
+        "that are equal in truth about one differs by chance; of many graphs fewer, as both sides have the same folds."
     )
 
 

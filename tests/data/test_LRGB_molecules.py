@@ -292,7 +292,7 @@ def test_published_peptides(tmp_path, monkeypatch):
     monkeypatch.setattr(PublishedPeptidesFunc, "sizes", {"train": 4, "val": 1, "test": 1})
     monkeypatch.setitem(PRINTED, "Peptides-func", Totals(6, 50, 92, (0, 0), (0, 0)))
     dataset = PublishedPeptidesFunc(config(tmp_path / "stores", tmp_path))
-    assert dataset.stands_for[0] == "Peptides-func" and dataset.fold(0).parts["val"].tolist() == [4]
+    assert dataset.fold(0).parts["val"].tolist() == [4]
     assert (dataset.store.rows("node.feat", 4) == graphs[4][0].numpy()).all()
     assert dataset.store.rows("graph.label", 5).tolist() == [0, 1] * 5
     assert statistics(dataset.store, "Peptides-func")[1] == ("nodes", "50", "50")

@@ -28,8 +28,8 @@ def edges_of(graph):
     ],
 )
 def test_they_are_the_smallest_non_trivial_eigenvectors_of_the_normalised_laplacian(graph, solver):
-    """By the symmetric solver of length 1 and at right angles, also where an eigenvalue occurs several times. The general one may find
-    complex vectors of such an eigenvalue; their real parts are shorter."""
+    """By the symmetric solver of length 1 and at right angles, also where an eigenvalue occurs several times. The general one may
+    find complex vectors of such an eigenvalue; their real parts are shorter."""
     n, k = len(graph), 3
     p = laplacian_eigenvectors(n, *edges_of(graph), k, solver).astype(np.float64)
     laplacian = nx.normalized_laplacian_matrix(graph).toarray()
