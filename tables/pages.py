@@ -7,21 +7,30 @@ python -m tables.pages --check   exit 1 if a page is not what the results say
 
 import argparse
 import sys
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from statistics import fmean
 
 from runs.collect import RESULTS, read_results
-from runs.table_files import ROOT
+from runs.table_files import ROOT, find_table
 from tables.columns import Agrees
 from tables.declare import Paper, Table
 from tables.formats import as_markdown, markdown_lines
 from tables.papers import PAPERS
+from tables.stand_ins import STAND_INS
 from tables.table import View, table_view
 
 PAGE = ROOT / "docs" / "reproduce.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- by python -m tables.pages: -->\n", "<!-- end -->"
-STATE = {"rows": "rows", "begun": "run", "agree": "agree", "differ": "differ", "open": "not judged"}
+STATE = {
+    "rows": "rows",
+    "begun": "run",
+    "complete": "complete",
+    "agree": "agree",
+    "differ": "differ",
+    "open": "not judged",
+}
 HEADER = ("command", "rows", "runs", "GPU hours", "CPU hours", "our runs", "agree")
 TEXT = """# Reproducing the tables
 
@@ -39,9 +48,9 @@ both.
   the paper does not print are not in it. BREC prints no times.
 - **CPU hours**: what our own runs took on one core of a shared two-core machine, for the rows that were run, extrapolated to all
   their seeds; what else the machine did at the time is in it.
-- **our runs**: those in `results/`, and of how many rows. **agree**: rows whose test and training scores agree with the paper's, by
-  the rule of `tables/compare.py`; counts of BREC agree when all of them are equal. What is known of why others
-  do not is in [deviations/](deviations/README.md). A run of BREC that leaves categories out is in none of these columns.
+- **our runs**: those in `results/`, and of how many rows. **agree**: rows whose scores agree with the paper's, in test and training
+  (Taxonomy: in test), by the rule of `tables/compare.py`; counts of BREC agree when all of them are equal. What is known of why
+  others do not is in [deviations/](deviations/README.md). A run of BREC that leaves categories out is in none of these columns.
 
 """
 
@@ -82,7 +91,11 @@ def command_of(made):
 
 def tables_made(paper, table, results):
     """The table on the paper's dataset, and on those that stand for it where there are results."""
-    made = [Made(paper, table, d, table_view(table.name, results, d)) for d in (None, *table.stand_ins, *table.samples)]
+    own = {row.config.get("dataset") for row in find_table(table.name).rows.values()}
+    there = {record["config"].get("dataset") for record in results}
+    others = [*(name for name, (of_paper, _) in STAND_INS.items() if of_paper in own), *table.samples]
+    datasets = (None, *(name for name in others if name in there))
+    made = [Made(paper, table, dataset, table_view(table.name, results, dataset)) for dataset in datasets]
     return [m for m in made if m.begun] or made[:1]
 
 
@@ -109,25 +122,39 @@ def judge_of(made):
 
 
 def counts(pages):
-    """How many rows the tables on these pages have, have runs of ours, agree, differ and cannot be judged. A row that stands on
-    several of them counts once, by the first that has runs of it: twins and other datasets come after the paper's own."""
-    words = {}
+    """How many rows the tables on these pages have, and how many of them have runs of ours, have all of the paper's, agree, differ
+    and are not judged. A row that stands on several pages counts once; it differs if it does on one of them."""
+    words = defaultdict(list)  # {row: what its pages say of it}
+    complete = set()
     for made in pages:
         judge = judge_of(made)
         for line in made.view.lines:
-            word = judge.word(line) if line.results or line.parts else None
-            key = made.table.twin_of or made.table.name, line.name
-            words[key] = word if words.get(key) is None else words[key]
-    run = [word for word in words.values() if word is not None]
-    differ = sum(word.startswith("no") for word in run)
-    return dict(zip(STATE, (len(words), len(run), run.count("yes"), differ, run.count("")), strict=True))
+            row = runs_behind(made, line)
+            words[row] += [judge.word(line)] if line.results or line.parts else []
+            if line.is_complete and made.view.judge:
+                complete.add(row)
+    verdicts = Counter(
+        "differ" if any(word.startswith("no") for word in found) else "agree" if "yes" in found else "open"
+        for found in words.values()
+        if found
+    )
+    known = {"rows": len(words), "begun": verdicts.total(), "complete": len(complete), **verdicts}
+    return {key: known.get(key, 0) for key in STATE}
+
+
+def runs_behind(made, line):
+    """What tells a row from others: its runs on the paper's data. A row of a twin is that of the table which it is a twin of."""
+    rows = line.rows
+    if made.table.twin_of:
+        rows = [row for row in find_table(made.table.twin_of).rows.values() if row.printed == line.name]
+    return frozenset(row.id() for row in rows) or (made.table.name, line.name), line.number
 
 
 def state_of_the_papers(tables):
-    """The table of README.md: a line per paper, its tables together; those that show runs of others again are left out."""
+    """The table of README.md: a line per paper, its tables together."""
     rows = [("paper", *STATE.values()), ["---"] * (1 + len(STATE))]
     for paper in PAPERS:
-        own = [m for made in tables for m in made if m.paper is paper and not m.table.of_other_tables]
+        own = [m for made in tables for m in made if m.paper is paper]
         rows.append((paper.title, *map(str, counts(own).values())))
     return markdown_lines(rows)
 

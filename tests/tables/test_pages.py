@@ -52,7 +52,7 @@ def test_both_datasets_that_stand_for_ZINC_have_a_page():
     made = pages.tables_made(*TABLES["table2_ZINC"], runs)
     assert (
         len(made) == 2
-        and pages.state_of_the_papers([made])[2] == "| Benchmarking Graph Neural Networks | 23 | 1 | 1 | 0 | 0 |"
+        and pages.state_of_the_papers([made])[2] == "| Benchmarking Graph Neural Networks | 23 | 1 | 0 | 1 | 0 | 0 |"
     )
 
 
@@ -67,6 +67,34 @@ def test_the_last_line_counts_a_run_of_two_tables_once():
     # 56: Tables 3 and A.2 of LRGB; 40: four rows of Figure 4 of the Taxonomy in the table of FiedlerFrag; of BREC 4 exact methods,
     # GSN, DropGNN and 13 nets of Table 7, ten seeds each
     assert int(pages.total(everything)[2]) == n_runs - 272 - 56 - 40 - (4 + 10 * (1 + 1 + 13))
+
+
+def counted(*names, results):
+    made = [one for name in names for one in pages.tables_made(*TABLES[name], results)]
+    return list(pages.counts(made).values())
+
+
+def test_a_row_of_two_tables_counts_once():
+    """GatedGCN of Table 3 is "Abs" of Table 7: the same 100 runs, of which one table prints 99.6 ± 1.1, the other 99.4 ± 1.1."""
+    seeds = pages.find_table("table3").rows["GatedGCN-LapPE-L4"].seeds
+    found = [result("table3/GatedGCN-LapPE-L4", seed, 99.5, fold) for seed in seeds for fold in range(5)]
+    assert counted("table3", results=found) == [16, 1, 1, 1, 0, 0]
+    assert counted("table7_CSL", results=found) == [6, 1, 1, 1, 0, 0]
+    assert counted("table3", "table7_CSL", results=found) == [21, 1, 1, 1, 0, 0]
+    assert counted("table3", "table7_CSL", results=found[1:]) == [21, 1, 0, 1, 0, 0]
+
+
+def test_a_row_differs_if_it_does_in_one_table():
+    """97.3 is within two deviations of 99.433 ± 1.133, not of 99.600 ± 1.083."""
+    found = [result("table3/GatedGCN-LapPE-L4", 12, 97.3, fold) for fold in range(5)]
+    assert counted("table7_CSL", results=found) == [6, 1, 0, 1, 0, 0]
+    assert counted("table7_CSL", "table3", results=found) == [21, 1, 0, 0, 1, 0]
+
+
+def test_a_reduced_grid_is_of_the_same_rows_and_completes_none():
+    rows = pages.find_table("fair_table3").rows
+    found = [result("fair_table3_reduced/ENZYMES-GIN", 42, 50.0, fold) for fold in range(10)]
+    assert counted("fair_table3", "fair_table3_reduced", results=found) == [len(rows), 1, 0, 0, 0, 1]
 
 
 def test_a_stale_page_is_noticed(tmp_path, monkeypatch, capsys):
@@ -100,11 +128,11 @@ def test_README_has_a_line_per_paper_from_the_results(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "README", tmp_path / "README.md")
     pages.README.write_text(f"before\n{pages.BEGIN}old\n{pages.END}\nafter\n")
     text = pages.pages()[pages.README]
-    assert text.startswith(f"before\n{pages.BEGIN}| paper | rows | run | agree |")
+    assert text.startswith(f"before\n{pages.BEGIN}| paper | rows | run | complete | agree |")
     assert text.endswith(f"\n{pages.END}\nafter\n")
     lines = text.splitlines()[4:-2]  # a head, a rule, then the papers
-    assert re.fullmatch(r"\| Benchmarking Graph Neural Networks \| \d+ \| 2 \| 1 \| 1 \| 0 \|", lines[0])
-    assert len(lines) == 5 and all(line.endswith("| 0 | 0 | 0 | 0 |") for line in lines[1:])
+    assert re.fullmatch(r"\| Benchmarking Graph Neural Networks \| \d+ \| 2 \| 0 \| 1 \| 1 \| 0 \|", lines[0])
+    assert len(lines) == 5 and all(line.endswith("| 0 | 0 | 0 | 0 | 0 |") for line in lines[1:])
     pages.README.write_text("no marks")
     with pytest.raises(SystemExit, match="put both lines back"):
         pages.pages()
