@@ -41,10 +41,9 @@ num_threads = types.ExternalFunction("torch_omp_get_num_threads", types.int32())
 def cache_folder():
     """Where machine code for this processor is kept, or None."""
     kind = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {numba.__version__} {sys.version}"
-    kind += Path(
-        __file__
-    ).read_text()  # other files' kernels call what stands here; numba looks at the date of their file alone
     try:
+        # kernels in other files call what stands here, and numba looks at the date of their own file alone
+        kind += Path(__file__).read_text(encoding="utf-8")
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = base / "gnn-benchmarks" / hashlib.sha256(kind.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)

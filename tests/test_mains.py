@@ -168,7 +168,7 @@ def test_missing_raw_files_end_with_one_line(raw, tmp_path, program, dataset, me
 def test_folds_and_folders_that_cannot_be_end_with_one_line(raw, store_dir, tmp_path):
     given = words(raw, store_dir, tmp_path, "TU/TINY")
     assert error_of("main_TUs", *given, "--folds", "0,99") == (
-        "error: folds=[0, 99]: TU/TINY has the folds 0 to 9: name these, or correct \"folds\" in the table file: 10"
+        'error: folds=[0, 99]: TU/TINY has the folds 0 to 9: name these, or correct "folds" in the table file: 10'
     )
     assert "folds=[]" in error_of("main_TUs", *given, "--folds", "[]")
     assert not list(tmp_path.rglob("result.json"))

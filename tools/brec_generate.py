@@ -13,7 +13,6 @@ regular, 4-vertex condition and distance regular graphs, which the paper takes f
 import argparse
 import itertools
 import re
-import signal
 import sys
 from collections import defaultdict
 
@@ -26,6 +25,7 @@ from exact import METHODS
 from exact.graphs import arrays
 from exact.isomorphism import canonical_form
 from exact.refinement import wl
+from runs.signals import end_with_pipe
 
 ATTEMPTS = 10_000  # random graphs looked at for one pair before a search gives up
 SWITCHES = 5  # of a random graph of the search
@@ -264,6 +264,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end without a word when `| head` has read enough
+    end_with_pipe()
     sys.exit(main())
