@@ -102,6 +102,7 @@ class Site:
             "GNN benchmarks: five papers, our own runs",
             papers=papers,
             total=total,
+            state=STATE,
             rule=Agrees.rule,
         )
 
