@@ -120,6 +120,11 @@ class Point(NamedTuple):
     params: int | None
 
 
+def short_name(line):
+    """The name of a row without its dataset."""
+    return line.name.removeprefix(str(line.dataset).removeprefix("TU/")).lstrip("-, ")
+
+
 def table_points(view, dataset=None):
     """The points of a table in its order, metric by metric; `dataset` is the one ours are of when that is not the paper's."""
     points = []
@@ -134,9 +139,7 @@ def table_points(view, dataset=None):
             of = f"{line.dataset} (ours: {dataset})" if dataset else str(line.dataset)
             points.append(
                 Point(
-                    line.name.removeprefix(str(line.dataset).removeprefix("TU/")).lstrip(
-                        "-, "
-                    ),  # it stands in the title
+                    short_name(line) or "as it is",  # what is not perturbed
                     (of, f"{score.measure.name}{score.measure.unit}"),
                     (paper.mean, paper.sd or 0.0) if paper.mean is not None else paper.text.strip("-"),
                     found or score.ours(line).text.strip("-"),

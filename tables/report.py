@@ -17,18 +17,28 @@ from pathlib import Path
 
 from runs.collect import existing_folder, read_results, report, set_aside
 from runs.table_files import ROOT, find_table
-from tables.columns import Agrees, Beside, Parameters, Score, runs
+from tables.columns import COSTS, Agrees, Beside, Parameters, Score, runs
 from tables.documents import as_html, code_style, entries_of, highlighted
 from tables.formats import clean
 from tables.pages import STATE, command_of, counts, judge_of, tables_made
 from tables.papers import PAPERS
 from tables.pictures import as_svg
-from tables.plot import draw_attention, draw_cost, draw_curves, draw_table, read_attention, read_curves, table_points
+from tables.plot import (
+    draw_attention,
+    draw_cost,
+    draw_curves,
+    draw_table,
+    read_attention,
+    read_curves,
+    short_name,
+    table_points,
+)
 from tables.sources import models
 
 SITE = Path(__file__).with_name("site")
 STAMP = "made-by-tables.report"  # marks a folder that may be replaced
 MENU = (("Overview", "index.html"), ("Models", "models/index.html"), ("Datasets", "datasets/index.html"))
+FIRST = ("row", "agrees", "runs", "seeds")  # columns that stand before the others
 WIDTH = 9  # of pictures, in inches: what is 8 points high is then as high as the text of the tables
 
 
@@ -108,14 +118,20 @@ class Site:
 
     def table(self, made):
         view, file = made.view, find_table(made.table.name)
-        columns, judge = view.columns(), judge_of(made)
+        columns = [c for c in view.columns() if view.compared or "Δ" not in c.header]
+        columns, judge = sorted(columns, key=place_of), judge_of(made)
+        headers = [column.header for column in columns]
         cells = list(zip(*(column.cells for column in columns), strict=True))
         lines = [row_of(line, columns, row, judge, view) for line, row in zip(view.lines, cells, strict=True)]
-        differing = [
-            {"name": line.name, "found": judge.differing(line), "runs": runs(line).text, "reasons": reasons(made, line)}
-            for line in view.lines
-            if judge.word(line).startswith("no")
-        ]
+        differing, beside = [], {}
+        for line, row in zip(view.lines, cells, strict=True):
+            if found := differences(line, judge, view):
+                why = None if judge.word(line) else why_not_judged(made, line)
+                n_runs = next(
+                    cell.text for header, cell in zip(headers, row, strict=True) if header in ("runs", "seeds")
+                )
+                entry = {"name": line.name, "found": found, "runs": n_runs, "reasons": reasons(made, line)}
+                (beside.setdefault(why, []) if why else differing).append(entry)
         self.page(
             path_of(made),
             "table.html",
@@ -126,14 +142,13 @@ class Site:
             dataset=made.dataset,
             main=file.main,
             begun=made.begun,
-            headers=[column.header for column in columns],
+            headers=headers,
             lines=lines,
             filters=[(key, sorted({line[key] for line in lines} - {""})) for key in ("model", "dataset", "ours")],
             differing=differing,
-            marks={cell["mark"] for line in lines for cell in line["cells"]},
-            infinite=any(cell["text"].endswith("inf") for line in lines for cell in line["cells"]),
-            rule=judge.rule if judge in made.table.columns else None,
-            variant=made.table.variant,
+            beside=beside,
+            notes=[note.replace("**:", "Bold:").replace("; *:", "; italic:") for note in view.notes(columns)],
+            judged=any(line["verdict"] in ("yes", "no") for line in lines),
             deviations=f"../deviations/{made.paper.name}.html",
             pictures=pictures_of(made),
             seeds=", ".join(map(str, file.seeds)),
@@ -235,20 +250,44 @@ def model_of(line):
     return names.pop() if len(names) == 1 else ""
 
 
+def place_of(column):
+    """The verdict and the number of runs stand beside the row's name; all others as the paper has them."""
+    return FIRST.index(column.header) if column.header in FIRST else len(FIRST)
+
+
+def differences(line, judge, view):
+    """{header: (ours, paper)} of the scores that differ; of a line that is not judged, of those that are not the same text."""
+    if word := judge.word(line):
+        return judge.differing(line) if word.startswith("no") else {}
+    beside = [column for column in view.declared if isinstance(column, Beside) and column not in COSTS]
+    found = {column.header: (column.cell(line).text, column.paper(line).text) for column in beside}
+    return {header: texts for header, texts in found.items() if "-" not in texts and len({*texts}) > 1}
+
+
+def why_not_judged(made, line):
+    if made.table.variant:
+        return f"ours are runs with the {made.table.variant}"
+    if not made.view.compared:
+        return f"ours are on {made.dataset}, not on the paper's data"
+    if not line.results:
+        return "only a part of the pairs was run"
+    return "no rule judges them" if line.is_complete else "not all of the runs are there"
+
+
 def row_of(line, columns, cells, judge, view):
     """A row of the page: cells with what they are sorted by; scores that differ from the paper's are marked."""
-    word = judge.word(line)
-    wrong = {f"{header}, {view.ours}" for header in judge.differing(line)} if word.startswith("no") else ()
+    word, differing = judge.word(line), differences(line, judge, view)
+    verdict = "yes" if word == "yes" else "no" if word else "open" if differing else ""
+    wrong = {f"{header}, {view.ours}" for header in differing}
     shown = []
     for column, cell in zip(columns, cells, strict=True):
         link = None
         if column.header == "row" and line.rows:
             link = f"#config-{slug(line.rows[0].key)}" if len(line.rows) == 1 else "#configurations"
-        kind = "verdict" if column.header == "agrees" else "no" if column.header in wrong else None
+        kind = "verdict" if column.header == "agrees" else verdict if column.header in wrong else None
         shown.append(
             {"text": clean(cell.text), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind}
         )
-    verdict = "yes" if word == "yes" else "no" if word.startswith("no") else ""
     return {
         "cells": shown,
         "verdict": verdict,
@@ -280,14 +319,16 @@ def state_of(line, word):
 
 def reasons(made, line):
     """The deviations that speak of a line, on its dataset or on a category of its pairs."""
-    path, dataset = deviations_file(made.paper), made.dataset or line.dataset
+    path, name, dataset = deviations_file(made.paper), short_name(line), made.dataset or str(line.dataset)
+    places = {dataset, dataset.removeprefix("TU/"), *line.printed}
     entries = entries_of(path.read_text()) if path.exists() else []
     link = f"../deviations/{made.paper.name}.html#"
-    names = (line.name.removeprefix(f"{line.dataset}-"), line.name.partition("+")[2])  # the second: a perturbation
     return [
         {"link": link + entry.anchor, "title": entry.title, "here": entry.part("Here"), "why": entry.part("Why")}
         for entry in entries
-        if any(entry.speaks_of(name, {dataset, *line.printed}) for name in names if name)
+        if any(
+            entry.speaks_of(subject, places) for subject in (name, line.name.partition("+")[2]) if subject
+        )  # or a perturbation
     ]
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from records import result, save
+from records import of_net, result, save
 
 from runs.table_files import ROOT
 from tables import report
@@ -175,6 +175,49 @@ def test_what_differs_is_said_in_words(site):
     assert "No cause is known yet" not in text
 
 
+def page_of(name, *results):
+    """The page of a table, of results made by hand."""
+    site = report.Site(list(results))
+    made = next(made for made in site.made if made.view.name == name and (made.begun or not results))
+    site.table(made)
+    return site.pages[report.path_of(made)]
+
+
+def test_what_is_not_judged_stands_beside_the_paper_with_its_reason():
+    """A seed of PPGN of ten, and GCN on other data than the paper's: no verdict, but what is written about it."""
+    text = page_of("brec_table2", of_net("brec_table2/PPGN", (60, 50, 100, 15)))
+    section = text[text.index("Beside the paper, not judged</h2>") :]
+    assert "since not all of the runs are there" in section and "CFI is 15, the paper has 23" in section
+    assert "(runs: 1 of 10)" in section and "brec.html#ppgn-on-cfi" in section
+    assert '<td data-value="15" class="open">15</td>' in text and "differs" not in section[: section.index("<h2")]
+    text = page_of(
+        "table2_ZINC", result("table2_ZINC/GCN-L4", 41, 0.5, metric="MAE", changes={"dataset": "ZINC-redrawn"})
+    )
+    assert "ours are on ZINC-redrawn" in text and "benchmarking_gnns.html#gcn-on-zinc-redrawn" in text
+    assert "test, Δ" not in text  # nothing is compared
+    reduced = page_of("fair_table3_reduced", result("fair_table3_reduced/ENZYMES-GIN", 1, 60.0))
+    assert "ours are runs with the reduced grid" in reduced and "fair_comparison.html#gin-dropout" in reduced
+
+
+def test_the_deviations_of_a_dataset_of_the_tu_collection_are_found():
+    """Its rows are called NCI1-GIN, its name is TU/NCI1."""
+    assert "#gin-dropout" in page_of("fair_table3_reduced", result("fair_table3_reduced/NCI1-GIN", 1, 60.0))
+
+
+def test_verdict_and_number_of_runs_stand_beside_the_name():
+    brec = page_of("brec_table2", of_net("brec_table2/PPGN", (60, 50, 100, 23)))
+    heads = [re.findall("<th>([^<]*)</th>", text)[:4] for text in (brec, page_of("table2_ZINC"))]
+    assert heads == [["row", "agrees", "seeds", "Basic, paper"], ["row", "agrees", "runs", "test, paper"]]
+
+
+def test_signs_are_explained_where_they_are(site):
+    """Table 6 has the best of a dataset and judges; nothing judges the two Laplacians of FiedlerFrag."""
+    table6, fiedler = (site / "benchmarking_gnns/table6.html").read_text(), page_of("taxonomy_figure4_fiedler")
+    assert "A row agrees when" in table6 and "Green</span>" in table6 and "Bold: the best of" in table6
+    assert "A row agrees when" not in fiedler and "Green" not in fiedler and "Bold" not in fiedler
+    assert "deviations/taxonomy.html" in fiedler
+
+
 def test_a_folder_of_others_is_not_replaced(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious.txt").write_text("x")
@@ -230,20 +273,22 @@ def test_every_page_loads(open_page, site):
         assert page.locator("h1").count() == 1, path
 
 
-def column(page, k):
+def column(page, header):
+    """The texts of a column, of the rows that are shown."""
+    k = 1 + page.locator("#rows th").all_text_contents().index(header)
     return page.locator(f"#rows tbody tr:visible td:nth-child({k})").all_text_contents()
 
 
 def test_a_click_sorts(open_page):
     page = open_page("benchmarking_gnns/table3.html")
-    printed = column(page, 1)
+    printed = column(page, "row")
     page.get_by_role("button", name="test, paper").click()
-    means = [float(text.split(" ± ")[0]) for text in column(page, 2)]
-    assert means == sorted(means) and column(page, 1) != printed
+    means = [float(text.split(" ± ")[0]) for text in column(page, "test, paper")]
+    assert means == sorted(means) and column(page, "row") != printed
     page.get_by_role("button", name="test, paper").click()
-    assert [float(text.split(" ± ")[0]) for text in column(page, 2)] == sorted(means, reverse=True)
+    assert [float(text.split(" ± ")[0]) for text in column(page, "test, paper")] == sorted(means, reverse=True)
     page.get_by_role("button", name="test, ours").click()
-    ours = column(page, 3)
+    ours = column(page, "test, ours")
     assert "-" in ours and "-" not in ours[: ours.index("-")] and set(ours[ours.index("-") :]) == {"-"}  # no run: last
 
 
@@ -257,16 +302,16 @@ def test_a_click_sorts_the_rows_of_a_model(open_page):
 
 def test_filters(open_page):
     page = open_page("benchmarking_gnns/table6.html")
-    n = len(column(page, 1))
+    n = len(column(page, "row"))
     page.get_by_label("model").select_option("GCN")
     page.get_by_label("dataset").select_option("ENZYMES")
-    assert 0 < len(column(page, 1)) < n and all(name.startswith("ENZYMES-GCN") for name in column(page, 1))
+    assert 0 < len(column(page, "row")) < n and all(name.startswith("ENZYMES-GCN") for name in column(page, "row"))
 
 
 def test_only_rows_with_runs(open_page):
     page = open_page("taxonomy/taxonomy_figure4.html")
     page.get_by_label("ours").select_option("agrees")
-    assert {"MUTAG", "ENZYMES+NoEdges"} <= set(column(page, 1)) and "-" not in column(page, 3)
+    assert {"MUTAG", "ENZYMES+NoEdges"} <= set(column(page, "row")) and "-" not in column(page, "test, ours")
 
 
 def test_a_row_leads_to_its_configuration_model_and_dataset(open_page):
@@ -279,7 +324,7 @@ def test_a_row_leads_to_its_configuration_model_and_dataset(open_page):
 
 def test_without_javascript_everything_is_there(open_page):
     page = open_page("benchmarking_gnns/table3.html", java_script_enabled=False)
-    assert len(column(page, 1)) == 16 and not page.locator(".filters").is_visible()
+    assert len(column(page, "row")) == 16 and not page.locator(".filters").is_visible()
 
 
 # how much of each box its first column covers, as long as something is scrolled below it
