@@ -118,6 +118,8 @@ class Point(NamedTuple):
     ours: tuple | str
     seconds: float | None  # per epoch
     params: int | None
+    hours: float | None = None  # per seed, with all folds
+    differs: bool = False  # whether ours does not agree with the paper's
 
 
 def short_name(line):
@@ -135,7 +137,8 @@ def table_points(view, dataset=None):
                 continue  # a run with another metric
             # not of runs that ended before their first epoch, or had nothing to learn
             times = [r["epoch_time_s"] for r in line.results if r["epoch_time_s"]]
-            counts = {r["params"] for r in line.results}  # several where a line pools models
+            hours = [r["total_time_hr"] for r in line.done if r["total_time_hr"]]
+            counts = {r["params"] for r in line.results} - {None}  # several where a line pools models
             of = f"{line.dataset} (ours: {dataset})" if dataset else str(line.dataset)
             points.append(
                 Point(
@@ -145,9 +148,16 @@ def table_points(view, dataset=None):
                     found or score.ours(line).text.strip("-"),
                     fmean(times) if times else None,
                     counts.pop() if len(counts) == 1 else None,
+                    fmean(hours) * line.folds if hours else None,
+                    view.judge is not None and score.header in wrong_of(view.judge, line),
                 )
             )
-    return points
+    filled = {point.panel for point in points if point.paper or point.ours}  # a metric that nobody has is no panel
+    return [point for point in points if point.panel in filled]
+
+
+def wrong_of(judge, line):
+    return judge.differing(line) if judge.word(line).startswith("no") else ()
 
 
 def by_panel(points):
@@ -157,42 +167,69 @@ def by_panel(points):
     return groups
 
 
+def sides(points):
+    """Of paper and ours those of which there is anything."""
+    return [side for side in ("paper", "ours") if any(getattr(point, side) for point in points)]
+
+
 def draw_table(figure, points):
+    """Dots with bars of ± 1 s.d.; what differs from the paper is red."""
     groups = by_panel(points)
     heights = [len(group) + 1 for group in groups.values()]
     panels = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights)[:, 0]
-    with_paper = any(point.paper for point in points)
-    series = (("paper", "0.5", 0.15), ("ours", "C0", -0.15)) if with_paper else (("ours", "C0", 0.0),)
+    colours = {"paper": "0.5", "ours": "C0"}
+    series = {
+        side: shift if len(sides(points)) > 1 else 0.0
+        for side, shift in zip(sides(points), (0.15, -0.15), strict=False)
+    }
     for axes, ((dataset, metric), group) in zip(panels, groups.items(), strict=True):
         for k, point in enumerate(group):
-            for name, colour, shift in series:
-                value = getattr(point, name)
+            for side, shift in series.items():
+                value, colour = getattr(point, side), "C3" if side == "ours" and point.differs else colours[side]
                 if isinstance(value, str):
                     left = axes.get_yaxis_transform()  # x from the left edge, y in rows
                     axes.text(0.01, -k + shift, value, transform=left, color=colour, fontsize=8, va="center")
                 else:
                     mean, sd = value
-                    axes.errorbar(mean, -k + shift, xerr=sd, fmt="o", color=colour, capsize=2, markersize=4)
+                    axes.errorbar(mean, -k + shift, xerr=sd or None, fmt="o", color=colour, capsize=2, markersize=4)
         axes.set_yticks([-k for k in range(len(group))], [plain_text(point.row) for point in group], fontsize=8)
         axes.set_ylim(-len(group) + 0.4, 0.6)
         axes.set_title(f"{dataset}, test {metric}", fontsize=9, loc="left")
         axes.grid(axis="x", color="0.5", alpha=0.25)
         axes.set_axisbelow(True)
-    handles = [Line2D([], [], color=colour, marker="o", markersize=4, label=name) for name, colour, _ in series]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2, fontsize=8)
+    shown = {side: colours[side] for side in series}
+    if any(point.differs for point in points):
+        shown["ours, differs"] = "C3"
+    handles = [Line2D([], [], color=colour, marker="o", markersize=4, label=name) for name, colour in shown.items()]
+    figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8)
 
 
-COSTS = {"seconds per epoch": lambda point: point.seconds, "parameters": lambda point: point.params}
+COSTS = {"seconds per epoch": "seconds", "hours per seed": "hours", "parameters": "params"}
+
+
+def costs_of(points):
+    """The axes that a picture of these points has; hours where there are no seconds per epoch, as of a selection."""
+    found = {name: key for name, key in COSTS.items() if any(getattr(point, key) is not None for point in points)}
+    return {name: key for name, key in found.items() if key != "hours" or "seconds per epoch" not in found}
+
+
+def compared_by_cost(points):
+    """Ours with what they cost; a cost that one point of a panel has alone compares nothing."""
+    compared = []
+    for group in by_panel([point for point in points if isinstance(point.ours, tuple)]).values():
+        alone = [key for key in COSTS.values() if sum(getattr(point, key) is not None for point in group) < 2]
+        compared += [point._replace(**dict.fromkeys(alone)) for point in group]
+    keys = costs_of(compared).values()
+    return [point for point in compared if any(getattr(point, key) is not None for key in keys)]
 
 
 def draw_cost(figure, points):
-    groups = by_panel(points)
-    costs = {name: of for name, of in COSTS.items() if any(of(point) is not None for point in points)}
+    groups, costs = by_panel(points), costs_of(points)
     panels = figure.subplots(len(groups), max(1, len(costs)), squeeze=False)
     for places, ((dataset, metric), group) in zip(panels, groups.items(), strict=True):
         for k, point in enumerate(group):
             style = {"color": f"C{k % 10}", "fmt": MARKERS[k // 10 % len(MARKERS)], "markersize": 5, "capsize": 2}
-            for axes, cost in zip(places, (of(point) for of in costs.values()), strict=False):
+            for axes, cost in zip(places, (getattr(point, key) for key in costs.values()), strict=False):
                 if cost is not None:
                     axes.errorbar(cost, point.ours[0], yerr=point.ours[1], label=plain_text(point.row), **style)
         places[0].set_title(plain_text(dataset), fontsize=9, loc="left")
@@ -206,6 +243,8 @@ def draw_cost(figure, points):
             axes.xaxis.set_major_formatter(EngFormatter(sep="") if name == "parameters" else "{x:g}")
             axes.grid(color="0.5", alpha=0.25)
             axes.set_axisbelow(True)
+            if not axes.has_data():
+                axes.set_axis_off()
         legend(places)
 
 

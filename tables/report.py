@@ -24,6 +24,7 @@ from tables.pages import STATE, command_of, counts, judge_of, tables_made
 from tables.papers import PAPERS
 from tables.pictures import as_svg
 from tables.plot import (
+    compared_by_cost,
     draw_attention,
     draw_cost,
     draw_curves,
@@ -31,6 +32,7 @@ from tables.plot import (
     read_attention,
     read_curves,
     short_name,
+    sides,
     table_points,
 )
 from tables.sources import models
@@ -337,17 +339,29 @@ def pictures_of(made):
     view, drawn = made.view, []
     if made.table.picture and made.begun:
         picture = made.table.picture
-        drawn.append((picture.title, partial(picture.draw, view), picture.size))
+        drawn.append((picture.title, partial(picture.draw, view), picture.size, ""))
     elif any(isinstance(column, Score) for column in view.declared):
         points = table_points(view, made.dataset)
-        ours = [point for point in points if isinstance(point.ours, tuple)]
         if points:
-            size = (WIDTH, 1 + 0.25 * len(points))
-            drawn.append(("Test score, paper and ours", lambda figure: draw_table(figure, points), size))
-        if ours:
-            panels = len({point.panel for point in ours})
-            drawn.append(("Test score against cost", lambda figure: draw_cost(figure, ours), (WIDTH, 3.2 * panels)))
-    return [{"title": title, "svg": as_svg(draw, size, f"{made.table.name}: {title}")} for title, draw, size in drawn]
+            title = f"Test score, {' and '.join(sides(points))}"
+            drawn.append((title, lambda figure: draw_table(figure, points), (WIDTH, 1 + 0.25 * len(points)), DOTS))
+        if ours := compared_by_cost(points):
+            size = (WIDTH, 3.2 * len({point.panel for point in ours}))
+            drawn.append(("Test score against cost", lambda figure: draw_cost(figure, ours), size, about_costs(ours)))
+    return [
+        {"title": title, "svg": as_svg(draw, size, f"{made.table.name}: {title}"), "text": text}
+        for title, draw, size, text in drawn
+    ]
+
+
+DOTS = "A bar is ± 1 s.d. over runs. Without a bar: a single run, equal runs, or a paper that prints no s.d."
+
+
+def about_costs(points):
+    text = "Times are those of the machine that made the runs; in results/, one core of a shared one."
+    missing = ", ".join(dict.fromkeys(point.row for point in points if point.params is None))
+    drawn = missing and any(point.params is not None for point in points)
+    return f"{text} Without a count of parameters, or with several: {missing}." if drawn else text
 
 
 def lines_by_model(tables):

@@ -46,7 +46,59 @@ def test_each_dataset_has_its_panel(tmp_path):
     assert [axes.get_xlabel() for axes in figure.axes[:2]] == ["seconds per epoch", "parameters"]
     figure = Figure()
     plot.draw_cost(figure, [p._replace(seconds=None) for p in done])  # a selection has no time per epoch
-    assert [axes.get_xlabel() for axes in figure.axes] == ["parameters"] * 2
+    assert [axes.get_xlabel() for axes in figure.axes] == ["hours per seed", "parameters"] * 2
+
+
+def test_a_run_without_a_count_hides_no_count(tmp_path):
+    """A fold that was out of memory has no parameters; the others have."""
+    lost = result("table6/ENZYMES-GCN-L4", 41, None, 1, status="OOM", params=None)
+    save(tmp_path, result("table6/ENZYMES-GCN-L4", 41, 60.0), lost)
+    points = plot.table_points(table_view("table6", read_results([tmp_path])[0]))
+    assert [p.params for p in points if isinstance(p.ours, tuple)] == [103847]
+
+
+def test_a_row_without_perturbation_has_a_name():
+    runs = [result("taxonomy_figure4/MUTAG", 0, 0.8, metric="AUROC")]
+    rows = [p.row for p in plot.table_points(table_view("taxonomy_figure4", runs)) if p.panel[0] == "TU/MUTAG"]
+    assert rows[:2] == ["as it is", "+NoNodeFtrs"]
+
+
+def test_a_metric_that_nobody_has_is_no_panel():
+    """Ranks of other settings are not printed."""
+    metrics = {p.panel[1] for p in plot.table_points(table_view("lrgb_tableD4", []))}
+    assert metrics == {"MRR", "Hits@1", "Hits@3", "Hits@10"}
+
+
+def test_only_what_is_drawn_is_in_the_legend_and_what_differs_is_red():
+    def legend(*runs):
+        figure = Figure()
+        plot.draw_table(figure, points := plot.table_points(table_view("table3", list(runs))))
+        return [text.get_text() for text in figure.legends[0].texts], plot.sides(points)
+
+    assert legend() == (["paper"], ["paper"])
+    assert legend(result("table3/GCN-LapPE-L4", 14, 100.0)) == (["paper", "ours"], ["paper", "ours"])
+    assert legend(result("table3/GCN-LapPE-L4", 14, 50.0))[0] == ["paper", "ours", "ours, differs"]
+
+
+def test_costs_are_compared_where_two_rows_have_them():
+    """A selection has hours and no time per epoch; a count of one row alone is not drawn, and neither is a row alone."""
+    point = plot.Point("GIN", ("NCI1", "accuracy (%)"), "", (70.0, 1.0), None, 100, 0.5)
+    other = point._replace(row="GCN", params=None)
+    assert plot.compared_by_cost([point]) == []
+    assert [p.params for p in plot.compared_by_cost([point, other])] == [None, None]
+    plot.draw_cost(figure := Figure(), plot.compared_by_cost([point, other]))
+    assert [axes.get_xlabel() for axes in figure.axes] == ["hours per seed"]
+    two = [p._replace(seconds=1.0, params=100) for p in (point, other)]
+    assert list(plot.costs_of(two)) == ["seconds per epoch", "parameters"]
+
+
+def test_a_row_of_panels_has_one_legend(tmp_path):
+    points = plot.compared_by_cost(plot.table_points(table_view("table3", [
+        result(f"table3/{model}-LapPE-L4", 14, 100.0) for model in ("GCN", "GIN")
+    ])))  # fmt: skip
+    plot.draw_cost(figure := Figure(), points)
+    assert [axes.get_legend() is not None for axes in figure.axes] == [False, True]
+    assert [text.get_text() for text in figure.axes[1].get_legend().texts] == ["GCN-LapPE-L4", "GIN-LapPE-L4"]
 
 
 def test_runs_with_different_metrics_have_a_panel_each(tmp_path):
