@@ -276,14 +276,14 @@ COLUMNS = (
 
 
 def draw_counts(view, figure):
-    """A panel per category and a line per row: the twin's limit as a bar, the paper's count and ours as dots."""
+    """A panel per category and a line per row: the limit of a net's exact twin as a bar, the paper's count and ours as dots."""
     lines = [line for line in view.lines if line.printed or best(line)]
     figure.set_size_inches(10, 1.2 + 0.26 * len(lines))
     panels = figure.subplots(1, len(CATEGORIES), sharey=True)
     for axes, category in zip(panels, CATEGORIES, strict=True):
         for k, line in enumerate(lines):
             if (limit := twin(line)) is not None:
-                axes.barh(-k, counted(limit & walked(line))[category], color="C2", alpha=0.35, label="twin's limit")
+                axes.barh(-k, counted(limit & walked(line))[category], color="C2", alpha=0.35, label=LIMIT)
             if category in line.printed and line.printed[category].mean is not None:
                 axes.plot(line.printed[category].mean, 0.17 - k, "o", color="0.5", markersize=4, label="paper")
             if category in best(line):
@@ -296,11 +296,13 @@ def draw_counts(view, figure):
     panels[0].set_yticks([-k for k in range(len(lines))], [line.name for line in lines], fontsize=8)
     panels[0].set_ylim(0.6 - len(lines), 0.6)
     found = [pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
-    labels = {label: handle for handle, label in found}
-    figure.legend(labels.values(), labels, loc="outside upper right", ncols=3, fontsize=8)
+    handles = {label: handle for handle, label in found}
+    labels = [label for label in ("paper", "ours", LIMIT) if label in handles]
+    figure.legend([handles[label] for label in labels], labels, loc="outside upper right", ncols=3, fontsize=8)
 
 
-PICTURE = Picture("Pairs told apart by category: paper, ours, and what the exact twin of a net allows", draw_counts)
+LIMIT = "what an exact version of the net tells apart: no training can exceed it"
+PICTURE = Picture("Pairs told apart by category", draw_counts)
 
 
 def table(number, title, csv, name, category="Total"):

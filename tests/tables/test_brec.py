@@ -245,3 +245,6 @@ def test_the_picture_has_the_counts_and_the_twins_limits():
     assert len(names) == 23 and 98 in [bar.get_width() for bar in extension.patches]
     ours = [line for line in extension.lines if line.get_label() == "ours"]
     assert [(line.get_xdata()[0], round(-line.get_ydata()[0])) for line in ours] == [(67, names.index("N_1"))]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["paper", "ours", brec.LIMIT]
+    brec.draw_counts(table_view("brec_table4", []), exact_methods := Figure())
+    assert [text.get_text() for text in exact_methods.legends[0].texts] == ["paper"]
