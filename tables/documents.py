@@ -40,15 +40,19 @@ def parser():
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def as_html(text):
-    """A page of docs/ without its title, which the report's page has already."""
+def as_html(text, links=None):
+    """A page of docs/ without its title, which the report's page has already; of its links those are kept that are in {address in
+    docs/: address in the report}, of the others their words."""
     tokens = parser().parse(re.sub(r"\A# .*\n", "", text))
     for i, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", anchor_of(tokens[i + 1].content))
         for child in token.children or ():
             if child.type == "link_open":
-                child.attrs.pop("href", None)
+                place = (links or {}).get(child.attrs["href"])
+                child.attrs["href"] = place
+            if child.type in ("link_open", "link_close") and not place:
+                child.type, child.tag, child.content = "text", "", ""
             elif child.type == "image":  # the picture is not in the report: its text is
                 child.type, child.tag, child.content = "text", "", child.content
     html = parser().renderer.render(tokens, parser().options, {})  # in which text has no tags: they are escaped

@@ -80,6 +80,7 @@ class Site:
         self.overview()
         for paper in PAPERS:
             self.deviations(paper)
+        self.page("brec.html", "document.html", "BREC", html=as_html((ROOT / "docs" / "brec.md").read_text()))
         for made in self.made:
             self.table(made)
         self.models()
@@ -163,7 +164,8 @@ class Site:
         path = deviations_file(paper)
         if path.exists():
             title = f"{paper.title}: where this project differs"
-            self.page(f"deviations/{paper.name}.html", "document.html", title, html=as_html(path.read_text()))
+            html = as_html(path.read_text(), {"../brec.md": "../brec.html"})
+            self.page(f"deviations/{paper.name}.html", "document.html", title, html=html)
 
     # ----------------------------------------------------------------------------------------------------------------
     # Models and datasets

@@ -147,7 +147,10 @@ def test_names_of_folders_are_escaped_in_pictures_too():
 def test_markdown_of_the_documents():
     html = as_html("# Title\n\n### An entry, here\n\n<b>x</b> [link](https://example.org) `code`\n")
     assert "<h1>" not in html and '<h3 id="an-entry-here">' in html
-    assert "&lt;b&gt;" in html and "https" not in html and "link" in html
+    assert "&lt;b&gt;" in html and "https" not in html and "link" in html and "<a" not in html
+    assert '<a href="../brec.html">see</a> it' in as_html(
+        "[see](../brec.md) [it](x.md)", {"../brec.md": "../brec.html"}
+    )
     entry = entries_of("### A b\n- **Paper or program:** p\n- **Here:** the `same`, [here](x.md)\n")[0]
     assert (entry.title, entry.anchor, entry.part("Here")) == ("A b", anchor_of("A b"), "the same, here")
 
