@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The web report: installs what it needs, draws the generated datasets and those named, and writes site/ from results/ and, with their
+# The web report: installs what it needs, makes cards of the datasets that are at hand, and writes site/ from results/ and, with their
 # learning curves, from your runs in out/. Open site/index.html.
-#   bash site.sh                         GNN_DATA=FOLDER bash site.sh ENZYMES ZINC-rebuilt      with cards of these datasets too
+#   bash site.sh                         GNN_DATA=FOLDER bash site.sh DD MNIST      with cards of these datasets, whole
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=$(bash "$here/install.sh" requirements-site.txt)

@@ -192,19 +192,19 @@ class Site:
         used, items = tables_by_dataset(self.made), []
         cards = read_cards(self.cards) if self.cards else {}
         for name in sorted({*used, *cards}, key=lambda name: (name not in used, name.lower())):
-            card, path = cards.get(name), f"datasets/{slug(name)}.html"
-            picture = None
-            if card and card.get("picture"):
+            card, picture = cards.get(name, {"text": "", "whole": False, "picture": None}), None
+            if card["picture"]:
                 picture = f"{slug(name)}{Path(card['picture']).suffix}"
                 self.pages[f"datasets/{picture}"] = (self.cards / card["picture"]).read_bytes()
-            text = card["text"] if card else None
-            self.page(path, "dataset.html", name, card=text, picture=picture, tables=used.get(name, []))
+            content = {"card": card["text"], "whole": card["whole"], "picture": picture, "tables": used.get(name, [])}
+            self.page(f"datasets/{slug(name)}.html", "dataset.html", name, **content)
             n = len(used.get(name, []))
             text = f"in {n or 'no'} table{'s' * (n > 1)}" + ", with a picture" * bool(picture)
             items.append({"page": f"{slug(name)}.html", "name": name, "text": text})
         text = (
-            "Every dataset of the tables, then others. Counts and a picture are there where the data was at hand when this "
-            "report was made: GNN_DATA=FOLDER bash site.sh NAME ... adds those named."
+            "Every dataset of the tables, then others. Counts are there of those that have results of ours and were at hand when "
+            "this report was made, pictures also of those of which a few graphs can be made: GNN_DATA=FOLDER bash site.sh NAME ... "
+            "adds those named."
         )
         self.page("datasets/index.html", "list.html", "Datasets", text=text, items=items)
 
@@ -408,12 +408,12 @@ def tables_by_dataset(tables):
 
 
 def read_cards(folder):
-    """{dataset: {"name", "text", "picture"}} as tools.cards wrote them."""
+    """{dataset: {"text", "whole", "picture"}} as tools.cards wrote them."""
     found = {}
     for path in sorted(folder.glob("*.json")):
         try:
             card = json.loads(path.read_text())
-            found[card["name"]] = {"text": str(card["text"]), "picture": card.get("picture")}
+            found[card["name"]] = {"text": str(card["text"]), "whole": bool(card["whole"]), "picture": card["picture"]}
         except (OSError, ValueError, LookupError, TypeError) as error:
             report([f"{path}: not a card ({error!r})"])
     return found

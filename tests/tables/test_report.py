@@ -31,7 +31,9 @@ def site(tmp_path_factory):
     """The report of the project's own results, with a card, a learning curve and the attention of a run."""
     folder = tmp_path_factory.mktemp("report")
     (cards := folder / "cards").mkdir()
-    (cards / "CSL.json").write_text(json.dumps({"name": "CSL", "text": "150 graphs <b>", "picture": "CSL.png"}))
+    (cards / "CSL.json").write_text(
+        json.dumps({"name": "CSL", "text": "150 graphs <b>", "whole": True, "picture": "CSL.png"})
+    )
     shutil.copy(ROOT / "docs" / "table3.png", cards / "CSL.png")
     run = folder / "out" / "CSL" / "GCN" / "seed_1" / "fold_0"
     run.mkdir(parents=True)
@@ -120,6 +122,12 @@ def test_cards_and_curves(site):
         and (site / "datasets" / "CSL.png").exists()
     )
     assert "<h2>GCN</h2>" in (site / "curves.html").read_text() and "curves.html" in (site / "index.html").read_text()
+
+
+def test_a_page_says_whether_its_counts_are_those_of_all_the_data(site):
+    made_of_few = "These are not counts of the data itself"
+    assert made_of_few not in (site / "datasets/CSL.html").read_text()
+    assert made_of_few in (site / "datasets/ZINC.html").read_text()
 
 
 def test_names_from_files_are_escaped(tmp_path):
