@@ -99,7 +99,7 @@ class Site:
         for paper in PAPERS:
             own = [made for made in self.made if made.paper is paper]
             tables = [summary_of(made) for made in own]
-            total = counts([made for made in own if not made.table.of_other_tables])
+            total = counts(own)
             several = total["rows"] < sum(t["rows"] for t in tables)
             link = f"deviations/{paper.name}.html" if deviations_file(paper).exists() else None
             drawn = [
