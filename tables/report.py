@@ -10,6 +10,7 @@ Needs requirements-site.txt; `bash site.sh` installs it and does everything.
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 from functools import partial
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from runs.collect import existing_folder, read_results, report, set_aside
 from runs.table_files import ROOT, find_table
-from tables.columns import COSTS, Agrees, Beside, Parameters, Score, runs
+from tables.columns import COSTS, Agrees, Beside, Cell, Parameters, Score, runs
 from tables.documents import as_html, code_style, entries_of, highlighted
 from tables.formats import clean
 from tables.pages import STATE, command_of, counts, judge_of, tables_made
@@ -181,7 +182,7 @@ class Site:
                 summary="" if model.summary in model.description else model.summary,
                 description=model.description,
                 layers=model.layers,
-                lines=lines.get(name, []),
+                tables=lines.get(name, {}),
                 files=[{"path": path, "code": highlighted((ROOT / path).read_text())} for path in files],
             )
             items.append({"page": f"{slug(name)}.html", "name": name, "text": model.summary})
@@ -289,9 +290,7 @@ def row_of(line, columns, cells, judge, view):
         if column.header == "row" and line.rows:
             link = f"#config-{slug(line.rows[0].key)}" if len(line.rows) == 1 else "#configurations"
         kind = "verdict" if column.header == "agrees" else verdict if column.header in wrong else None
-        shown.append(
-            {"text": clean(cell.text), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind}
-        )
+        shown.append({"text": text_of(cell), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind})
     return {
         "cells": shown,
         "verdict": verdict,
@@ -301,9 +300,22 @@ def row_of(line, columns, cells, judge, view):
     }
 
 
+def text_of(cell):
+    """The text of a cell; a count of ours where the paper prints none stands alone."""
+    return re.sub(r"^- \((ours .*)\)$", r"\1", clean(cell.text))
+
+
 def order_of(cell):
     """What a cell is sorted by, in JavaScript's words, as Infinity; None: by its text."""
-    return next((json.dumps(value) for value in cell.values if isinstance(value, int | float)), None)
+    return next((json.dumps(number) for value in cell.values if (number := number_of(value)) is not None), None)
+
+
+def number_of(value):
+    """A number, also of a text as 508k; else None."""
+    if isinstance(value, int | float):
+        return value
+    found = re.fullmatch(r"(\d+\.?\d*)([kM]?)", str(value).replace("K", "k"))
+    return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6}[found[2]] if found else None
 
 
 def configuration_of(row):
@@ -367,24 +379,21 @@ def about_costs(points):
 
 
 def lines_by_model(tables):
-    """{model: its lines in all tables}"""
+    """{model: {title of a paper: its lines in the tables of the paper}}"""
     found = {}
     for made in tables:
-        judge = judge_of(made)
-        main = main_column(made)
-        if main is None:
-            continue
-        for line in made.view.lines:
-            word = judge.word(line)
-            found.setdefault(model_of(line), []).append(
+        judge, main = judge_of(made), main_column(made)
+        for line in made.view.lines if main else ():
+            word, dataset = judge.word(line), made.dataset or line.dataset
+            measured = main.measure.name + main.measure.unit if isinstance(main, Score) else main.header
+            cells = [Cell(word), runs(line), Cell(measured), Parameters().both(line), main.paper(line), main.cell(line)]
+            of_model = found.setdefault(model_of(line), {})
+            of_model.setdefault(made.paper.title, []).append(
                 {
                     "page": path_of(made),
-                    "name": f"{made.table.name}/{line.name}" + (f" on {made.dataset}" if made.dataset else ""),
-                    "cells": [
-                        {"text": clean(cell.text), "value": order_of(cell)}
-                        for cell in (Parameters().both(line), main.paper(line), main.cell(line), runs(line))
-                    ],
-                    "word": word,
+                    "name": f"{made.table.name}/{line.name}",
+                    "dataset": {"page": f"datasets/{slug(dataset)}.html", "name": dataset} if dataset else None,
+                    "cells": [{"text": text_of(cell), "value": order_of(cell)} for cell in cells],
                     "verdict": "yes" if word == "yes" else "no" if word else "",
                 }
             )

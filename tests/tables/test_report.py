@@ -108,7 +108,28 @@ def test_every_model_has_a_page_with_equation_and_code(site):
     for name in models():
         text = (site / "models" / f"{report.slug(name)}.html").read_text()
         assert f"<h1>{report.clean(name)}</h1>" in text and 'class="code"' in text
-    assert "table3/GCN-LapPE-L4" in (site / "models" / "GCN.html").read_text()
+
+
+def test_the_rows_of_a_model_say_of_which_paper_dataset_and_metric_they_are(site):
+    text = (site / "models" / "GCN.html").read_text()
+    assert all(f"<h3>{paper.title}</h3>" in text for paper in PAPERS if paper.name != "fair_comparison")
+    line = text[text.index(">table3/GCN-LapPE-L4<") :]
+    assert (
+        "../datasets/CSL.html" in line[: line.index("</tr>")] and "<td>accuracy (%)</td>" in line[: line.index("</tr>")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "order"),
+    [(("508k", "507910"), "508000.0"), (("", "23280"), "23280.0"), ((0.5, ""), "0.5"), (("OOM",), None)],
+)
+def test_what_a_cell_is_sorted_by(values, order):
+    assert report.order_of(report.Cell("-", values)) == order
+
+
+def test_a_count_that_the_paper_does_not_print_stands_alone():
+    assert report.text_of(report.Cell("- (ours 23280)")) == "ours 23280"
+    assert report.text_of(report.Cell("508k (ours 507910)")) == "508k (ours 507910)"
 
 
 def test_attention_by_distance(site):
@@ -306,10 +327,13 @@ def test_a_click_sorts(open_page):
 
 def test_a_click_sorts_the_rows_of_a_model(open_page):
     page = open_page("models/GCN.html")
-    page.get_by_role("button", name="test, paper").click()
-    texts = page.locator("table.sortable td:nth-child(3)").all_text_contents()
-    means = [float(text.split(" ± ")[0]) for text in texts if text != "-"]
-    assert len(means) > 10 and means == sorted(means)
+    table = page.locator("table.sortable").first
+    assert table.locator("th").all_text_contents()[5:7] == ["parameters", "test, paper"]
+    for k, head in ((6, "parameters"), (7, "test, paper")):
+        table.get_by_role("button", name=head).click()
+        texts = table.locator(f"td:nth-child({k})").all_text_contents()
+        values = [float(text.split(" ± ")[0]) for text in texts if text != "-"]
+        assert len(values) > 10 and values == sorted(values)
 
 
 def test_filters(open_page):
