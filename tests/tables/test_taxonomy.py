@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -170,21 +171,49 @@ def test_pictures(tmp_path, capsys):
 def test_a_heat_map_has_the_order_of_its_tree():
     figure, scores = Figure(), profiles.published("figure4")
     heat_maps.draw_heat_maps(figure, "figure4", {"ours": scores.only([False] * 21), "paper": scores})
-    tree, map_ = figure.axes
+    tree, map_, _ = figure.axes
     labels = [label.get_text().split()[0] for label in map_.get_yticklabels()]
     assert labels == [scores.names[k] for k in profiles.order_of(scores.profiles)] and len(tree.lines) == 20
     assert [text.get_text() for text in map_.texts[:3]] == ["0.91", "58", "71"]  # ENZYMES
 
 
-def test_the_report_draws_the_figures(tmp_path):
+def test_a_heat_map_has_ours_below_the_papers_and_a_bar_of_its_colours(tmp_path):
     save(tmp_path, *all_runs("MUTAG"), *runs("DD", 0.7))
-    results = read_results([tmp_path])[0]
-    view, figure = table_view("taxonomy_figure4", results), Figure()
+    view, figure = table_view("taxonomy_figure4", read_results([tmp_path])[0]), Figure()
     PAPER.tables[0].picture.draw(view, figure)
-    rows = [label.get_text().split()[0] for label in figure.axes[1].get_yticklabels()]
-    assert rows == ["MUTAG", "DD"] and len(figure.axes) == 4
-    PAPER.pictures[0].draw(results, drawn := Figure())
-    assert [axes.get_title() for axes in drawn.axes[::2]] == ["a, published scores", "b, published scores"]
+    tree, map_, bar = figure.axes
+    rows = [label.get_text().split()[0] for label in map_.get_yticklabels()]
+    pairs = [row for row, below in pairwise(rows) if below == "ours"]
+    assert len(rows) == 23 and sorted(pairs) == ["DD", "MUTAG"] and "clusters of the paper" in bar.get_xlabel()
+    leaves = {y for line in tree.lines for x, y in line.get_xydata() if x == 0}
+    assert len(leaves) == 21 and rows.index("MUTAG") + 1 in leaves  # between the two rows of a dataset
+    alone = Figure()
+    heat_maps.draw_heat_maps(alone, "figure4", {"ours": profiles.ours("figure4", read_results([tmp_path])[0])})
+    assert [label.get_text().split()[0] for label in alone.axes[1].get_yticklabels()] == ["MUTAG", "DD"]
+
+
+def test_figure_3_has_ours_on_the_components_of_the_paper(tmp_path):
+    save(tmp_path, *all_runs("MUTAG"), *runs("DD", 0.7))
+    PAPER.pictures[0].draw(read_results([tmp_path])[0], drawn := Figure())
+    assert [axes.get_title() for axes in drawn.axes[::2]] == [
+        "a, many graphs (inductive)",
+        "b, one graph (transductive)",
+    ]
+    stars = [[line for line in axes.lines if line.get_marker() == "*"] for axes in drawn.axes[::2]]
+    assert [len(found) for found in stars] == [1, 0]  # DD lacks columns
+    scores = profiles.published("figure4")
+    found, k = profiles.principal_components(scores.profiles), scores.names.index("MUTAG")
+    assert stars[0][0].get_xydata()[0] == pytest.approx(found.at[k], abs=0.01)
+    legends = [[text.get_text() for text in axes.get_legend().texts] for axes in drawn.axes[::2]]
+    assert legends[0][:4] == ["I-1", "I-2", "I-3", "paper"] and legends[1] == ["T-1", "T-2", "T-3"]
+
+
+def test_names_in_a_picture_do_not_overlap():
+    at, names = np.array([[0.0, 0.0], [0.001, 0.001], [1.0, 1.0]]), ("FIRST", "SECOND", "THIRD")
+    axes = Figure().subplots()
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    first, second, third = heat_maps.shifts(at, names, axes)
+    assert first != second and third == (5, -3)
 
 
 def test_the_table_has_the_published_scores(tmp_path):
