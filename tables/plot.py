@@ -87,21 +87,27 @@ def draw_curves(figure, runs):
                 axes.plot(epochs, [values[key] for values in val], color=colour, label=plain_text(name))
                 axes.set(xlabel="epoch", ylabel=key)
         loss.set_title("dotted: training, solid: validation", fontsize=8)
-        legend([metric])
+        legend([loss, metric])
 
 
 def legend(places):
-    """Of what is drawn in the places of a row, beside the last of them, in columns of 25."""
+    """Of what is drawn in the places of a row, above the first of them: there a phone shows it without scrolling."""
     pairs = [pair for axes in places for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
     named = {label: handle for handle, label in pairs}
     if named:
         style = {
-            "loc": "center left",
-            "bbox_to_anchor": (1.02, 0.5),
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1.1),
+            "borderaxespad": 0,
             "fontsize": 7,
-            "ncols": 1 + (len(named) - 1) // 25,
+            "ncols": 3 if max(map(len, named)) < 20 else 2,
         }
-        places[-1].legend(named.values(), named, **style)
+        places[0].legend(named.values(), named, **style)
+
+
+def height_of(groups):
+    """Of a picture with a row of panels per group, in inches, with room for its legends."""
+    return sum(3.2 + 0.08 * len(group) for group in groups.values())
 
 
 def plain_text(text):
@@ -201,7 +207,7 @@ def draw_table(figure, points):
     if any(point.differs for point in points):
         shown["ours, differs"] = "C3"
     handles = [Line2D([], [], color=colour, marker="o", markersize=4, label=name) for name, colour in shown.items()]
-    figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8)
+    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8)
 
 
 COSTS = {"seconds per epoch": "seconds", "hours per seed": "hours", "parameters": "params"}
@@ -254,7 +260,7 @@ def curves_figure(parser, arguments):
             "curves: --runs, --dataset, --quick and --out_dir are of tables; name the folders of the runs themselves"
         )
     runs = read_curves(arguments.what)
-    figure = Figure(figsize=(12, 4 * len(by_metric(runs))), layout="constrained")
+    figure = Figure(figsize=(12, height_of(by_metric(runs))), layout="constrained")
     draw_curves(figure, runs)
     return figure
 
@@ -278,31 +284,31 @@ def read_attention(folder):
 def attention_figure(parser, arguments):
     if not arguments.what:
         parser.error("attention: name the folders of runs, out/…/seed_S/fold_F")
-    figure = Figure(layout="constrained")
-    draw_attention(figure, {folder: read_attention(folder) for folder in arguments.what})
+    runs = {named(folder, content := read_attention(folder)): content for folder in arguments.what}
+    width = max(len(content["layers"]) for content in runs.values())
+    figure = Figure(figsize=(4 * width, 3.4 * len(runs)), layout="constrained")
+    for part, (name, content) in zip(figure.subfigures(len(runs), 1, squeeze=False)[:, 0], runs.items(), strict=True):
+        part.suptitle(plain_text(name), fontsize=8)
+        draw_attention(part, content, width)
     return figure
 
 
-def draw_attention(figure, runs):
-    """A line of panels per run, a panel per layer, a bar per distance (LRGB, appendix E)."""
-    width = max(len(content["layers"]) for content in runs.values())
-    figure.set_size_inches(4 * width, 3.4 * len(runs))
-    figure.get_layout_engine().set(rect=(0, 0, 1, 0.94))
-    panels = figure.subplots(len(runs), width, squeeze=False)
-    for line, (folder, content) in zip(panels, runs.items(), strict=True):
-        for axes in line[len(content["layers"]) :]:
-            axes.set_axis_off()
-        for i, (axes, means) in enumerate(zip(line, content["layers"], strict=False)):
-            axes.bar(range(len(means)), [mean or 0.0 for mean in means], width=0.9)
-            axes.set_title(f"layer {i + 1}")
-            axes.set_xlabel("distance")
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        line[0].set_ylabel("mean attention")
-        where = line[0].annotate(
-            plain_text(f"{content['dataset']}, {content['graphs']} graphs: {'/'.join(Path(folder).parts[-3:])}"),
-            (0, 1.15), xycoords="axes fraction", fontsize=7,
-        )  # fmt: skip
-        where.set_in_layout(False)
+def named(folder, content):
+    """What the title of a run's attention says."""
+    return f"{content['dataset']}, {content['graphs']} graphs: {'/'.join(Path(folder).parts[-3:])}"
+
+
+def draw_attention(figure, content, width=None):
+    """A panel per layer, a bar per distance (LRGB, appendix E)."""
+    panels = figure.subplots(1, width or len(content["layers"]), squeeze=False)[0]
+    panels[0].set_ylabel("mean attention")
+    for axes in panels[len(content["layers"]) :]:
+        axes.set_axis_off()
+    for i, (axes, means) in enumerate(zip(panels, content["layers"], strict=False)):
+        axes.bar(range(len(means)), [mean or 0.0 for mean in means], width=0.9)
+        axes.set_title(f"layer {i + 1}")
+        axes.set_xlabel("distance")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def table_figure(parser, arguments):
@@ -316,7 +322,7 @@ def table_figure(parser, arguments):
     if not points:
         folders = ", ".join(map(str, arguments.runs or arguments.out_dir))
         raise SystemExit(f"{view.name}: there is no result of it in {folders}")
-    height = 1.5 + 0.3 * len(points) if arguments.kind == "table" else 4 * len(by_panel(points))
+    height = 1.5 + 0.3 * len(points) if arguments.kind == "table" else height_of(by_panel(points))
     figure = Figure(figsize=(12, height), layout="constrained")
     {"table": draw_table, "cost": draw_cost}[arguments.kind](figure, points)
     return figure

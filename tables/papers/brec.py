@@ -298,7 +298,7 @@ def draw_counts(view, figure):
     found = [pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
     handles = {label: handle for handle, label in found}
     labels = [label for label in ("paper", "ours", LIMIT) if label in handles]
-    figure.legend([handles[label] for label in labels], labels, loc="outside upper right", ncols=3, fontsize=8)
+    figure.legend([handles[label] for label in labels], labels, loc="outside upper left", ncols=3, fontsize=8)
 
 
 LIMIT = "what an exact version of the net tells apart: no training can exceed it"

@@ -97,8 +97,8 @@ def test_a_row_of_panels_has_one_legend(tmp_path):
         result(f"table3/{model}-LapPE-L4", 14, 100.0) for model in ("GCN", "GIN")
     ])))  # fmt: skip
     plot.draw_cost(figure := Figure(), points)
-    assert [axes.get_legend() is not None for axes in figure.axes] == [False, True]
-    assert [text.get_text() for text in figure.axes[1].get_legend().texts] == ["GCN-LapPE-L4", "GIN-LapPE-L4"]
+    assert [axes.get_legend() is not None for axes in figure.axes] == [True, False]
+    assert [text.get_text() for text in figure.axes[0].get_legend().texts] == ["GCN-LapPE-L4", "GIN-LapPE-L4"]
 
 
 def test_runs_with_different_metrics_have_a_panel_each(tmp_path):
