@@ -56,9 +56,7 @@ def as_html(text, links=None):
             elif child.type == "image":  # the picture is not in the report: its text is
                 child.type, child.tag, child.content = "text", "", child.content
     html = parser().renderer.render(tokens, parser().options, {})  # in which text has no tags: they are escaped
-    begin = (
-        '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>'  # a phone scrolls it, not the page
-    )
+    begin = '<div class="scroll prose" tabindex="0" role="region" aria-label="table"><table>'  # a phone scrolls it, not the page
     return html.replace("<table>", begin).replace("</table>", "</table></div>")
 
 

@@ -25,11 +25,15 @@ from tables.pages import STATE, command_of, counts, judge_of, tables_made
 from tables.papers import PAPERS
 from tables.pictures import as_svg
 from tables.plot import (
+    by_metric,
+    by_panel,
     compared_by_cost,
     draw_attention,
     draw_cost,
     draw_curves,
     draw_table,
+    height_of,
+    named,
     read_attention,
     read_curves,
     short_name,
@@ -40,7 +44,22 @@ from tables.sources import models
 
 SITE = Path(__file__).with_name("site")
 STAMP = "made-by-tables.report"  # marks a folder that may be replaced
-MENU = (("Overview", "index.html"), ("Models", "models/index.html"), ("Datasets", "datasets/index.html"))
+MENU = (
+    ("Overview", "index.html"),
+    ("Models", "models/index.html"),
+    ("Datasets", "datasets/index.html"),
+    ("Learning curves", "curves.html"),
+    ("Attention", "attention.html"),
+)
+CURVES = (
+    "Dotted: training, solid: validation. They are of the runs in out/: a run keeps metrics.jsonl in its folder, and results/ "
+    "has no copy of it. To see more, train a row, as by bash run.sh, and make this report again by bash site.sh."
+)
+ATTENTION = (
+    "The mean attention between two nodes by their distance, layer by layer. To see that of a trained Transformer, call "
+    "python -m tools.attention out/DATASET/ROW/seed_S/fold_F, which writes attention.json there, and make this report again by "
+    "bash site.sh."
+)
 FIRST = ("row", "agrees", "runs", "seeds")  # columns that stand before the others
 WIDTH = 9  # of pictures, in inches: what is 8 points high is then as high as the text of the tables
 
@@ -53,12 +72,10 @@ def slug(name):
 class Site:
     """The pages, {path: text}; `page` fills a template."""
 
-    def __init__(self, results, cards=None, curves=(), attention=()):
+    def __init__(self, results, cards=None, curves=None, attention=None):
         from jinja2 import Environment, FileSystemLoader
 
-        self.results, self.cards, self.curves, self.attention = results, cards, curves, attention
-        self.menu = [*MENU, *[("Learning curves", "curves.html")] * bool(curves)]
-        self.menu += [("Attention", "attention.html")] * bool(attention)
+        self.results, self.cards, self.curves, self.attention = results, cards, curves or {}, attention or {}
         self.templates = Environment(
             loader=FileSystemLoader(SITE), autoescape=True, trim_blocks=True, keep_trailing_newline=True
         )
@@ -71,7 +88,7 @@ class Site:
         text = self.templates.get_template(template).render(
             title=clean(title),
             root=root,
-            menu=self.menu,
+            menu=MENU,
             n_results=len(self.results),
             **values,
         )
@@ -86,10 +103,8 @@ class Site:
             self.table(made)
         self.models()
         self.datasets()
-        if self.curves:
-            self.learning_curves()
-        if self.attention:
-            self.attention_by_distance()
+        self.learning_curves()
+        self.attention_by_distance()
         return self.pages
 
     # ----------------------------------------------------------------------------------------------------------------
@@ -158,15 +173,38 @@ class Site:
             seeds=", ".join(map(str, file.seeds)),
             folds=f"{file.folds} fold{'s' * (file.folds > 1)} per seed",
             file=file.path.relative_to(ROOT),
-            rows=[configuration_of(row) for row in file.rows.values()],
+            rows=[self.configuration_of(row, made.dataset) for row in file.rows.values()],
         )
 
     def deviations(self, paper):
         path = deviations_file(paper)
         if path.exists():
-            title = f"{paper.title}: where this project differs"
-            html = as_html(path.read_text(), {"../brec.md": "../brec.html"})
-            self.page(f"deviations/{paper.name}.html", "document.html", title, html=html)
+            title, text = f"{paper.title}: where this project differs", path.read_text()
+            html = as_html(text, {"../brec.md": "../brec.html"})
+            content = {"entries": entries_of(text), "scores": self.entries_of_scores(paper)}
+            self.page(f"deviations/{paper.name}.html", "document.html", title, html=html, **content)
+
+    def entries_of_scores(self, paper):
+        """{(anchor, title) of an entry that speaks of a row whose scores are not the paper's: {page: table}}"""
+        found = {}
+        for made in self.made:
+            lines = made.view.lines if made.paper is paper else ()
+            for line in (line for line in lines if differences(line, judge_of(made), made.view)):
+                for reason in reasons(made, line):
+                    found.setdefault((reason["anchor"], reason["title"]), {})[path_of(made)] = made.table.label
+        return found
+
+    def configuration_of(self, row, dataset):
+        """A row of the table file, with links to the pages of its model and of its dataset, and to its learning curves."""
+        model, own = row.config.get("net", {}).get("model"), row.config.get("dataset")
+        known = [("models", model)] * (model in models()) + [("datasets", own)] * bool(own)
+        links = [{"page": f"../{folder}/{slug(name)}.html", "name": name} for folder, name in known]
+        folders = {name.rsplit("/", 2)[0] for name in self.curves}
+        ending = f"-{row.id({'dataset': dataset} if dataset else {})}"
+        links += [
+            {"page": f"../curves.html#{slug(f)}", "name": "learning curves"} for f in folders if f.endswith(ending)
+        ]
+        return {"id": slug(row.key), "name": row.key, "config": json.dumps(row.config, indent=1), "links": links}
 
     # ----------------------------------------------------------------------------------------------------------------
     # Models and datasets
@@ -216,21 +254,18 @@ class Site:
             groups.setdefault(row, {})[f"{seed}, {fold}".replace("_", " ")] = curve
         html = []
         for name, group in sorted(groups.items()):
-            svg = as_svg(
-                lambda figure, group=group: draw_curves(figure, group), (WIDTH, 3.2), f"learning curves of {name}"
-            )
-            html.append({"title": name, "svg": svg})
-        text = "Dotted: training, solid: validation."
-        self.page("curves.html", "curves.html", "Learning curves", text=text, pictures=html)
+            size = (WIDTH, height_of(by_metric(group)))
+            svg = as_svg(lambda figure, group=group: draw_curves(figure, group), size, f"learning curves of {name}")
+            html.append({"id": slug(name), "title": name, "svg": svg})
+        self.page("curves.html", "curves.html", "Learning curves", text=CURVES, pictures=html)
 
     def attention_by_distance(self):
         html = []
         for folder, content in self.attention.items():
-            title = "/".join(folder.parts[-3:])
-            svg = as_svg(partial(draw_attention, runs={folder: content}), (WIDTH, 3), f"attention of {title}")
-            html.append({"title": title, "svg": svg})
-        text = "The mean attention between two nodes by their distance, layer by layer, as python -m tools.attention measured it."
-        self.page("attention.html", "curves.html", "Attention by distance", text=text, pictures=html)
+            title = named(folder, content)
+            svg = as_svg(partial(draw_attention, content=content), (WIDTH, 3), f"attention of {title}")
+            html.append({"id": slug(str(folder)), "title": title, "svg": svg})
+        self.page("attention.html", "curves.html", "Attention by distance", text=ATTENTION, pictures=html)
 
 
 def path_of(made):
@@ -318,14 +353,6 @@ def number_of(value):
     return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6}[found[2]] if found else None
 
 
-def configuration_of(row):
-    """A row of the table file, with links to the pages of its model and of its dataset."""
-    model, dataset = row.config.get("net", {}).get("model"), row.config.get("dataset")
-    known = [("models", model)] * (model in models()) + [("datasets", dataset)] * bool(dataset)
-    links = [{"page": f"../{folder}/{slug(name)}.html", "name": name} for folder, name in known]
-    return {"id": slug(row.key), "name": row.key, "config": json.dumps(row.config, indent=1), "links": links}
-
-
 def state_of(line, word):
     """What the filter of a table asks for."""
     if not line.results and not line.parts:
@@ -338,9 +365,8 @@ def reasons(made, line):
     path, name, dataset = deviations_file(made.paper), short_name(line), made.dataset or str(line.dataset)
     places = {dataset, dataset.removeprefix("TU/"), *line.printed}
     entries = entries_of(path.read_text()) if path.exists() else []
-    link = f"../deviations/{made.paper.name}.html#"
     return [
-        {"link": link + entry.anchor, "title": entry.title, "here": entry.part("Here"), "why": entry.part("Why")}
+        {"anchor": entry.anchor, "title": entry.title, "here": entry.part("Here"), "why": entry.part("Why")}
         for entry in entries
         if any(
             entry.speaks_of(subject, places) for subject in (name, line.name.partition("+")[2]) if subject
@@ -351,7 +377,7 @@ def reasons(made, line):
 def pictures_of(made):
     """Scores of paper and ours, and scores against cost, where there are results; a table may have a picture of its own."""
     view, drawn = made.view, []
-    if made.table.picture and made.begun:
+    if made.table.picture:
         picture = made.table.picture
         drawn.append((picture.title, partial(picture.draw, view), picture.size, ""))
     elif any(isinstance(column, Score) for column in view.declared):
@@ -360,7 +386,7 @@ def pictures_of(made):
             title = f"Test score, {' and '.join(sides(points))}"
             drawn.append((title, lambda figure: draw_table(figure, points), (WIDTH, 1 + 0.25 * len(points)), DOTS))
         if ours := compared_by_cost(points):
-            size = (WIDTH, 3.2 * len({point.panel for point in ours}))
+            size = (WIDTH, height_of(by_panel(ours)))
             drawn.append(("Test score against cost", lambda figure: draw_cost(figure, ours), size, about_costs(ours)))
     return [
         {"title": title, "svg": as_svg(draw, size, f"{made.table.name}: {title}"), "text": text}
@@ -385,7 +411,7 @@ def lines_by_model(tables):
         judge, main = judge_of(made), main_column(made)
         for line in made.view.lines if main else ():
             word, dataset = judge.word(line), made.dataset or line.dataset
-            measured = main.measure.name + main.measure.unit if isinstance(main, Score) else main.header
+            measured = main.measure.name + main.measure.unit if isinstance(main, Score) else "pairs told apart"
             cells = [Cell(word), runs(line), Cell(measured), Parameters().both(line), main.paper(line), main.cell(line)]
             of_model = found.setdefault(model_of(line), {})
             of_model.setdefault(made.paper.title, []).append(
@@ -473,7 +499,7 @@ def main(argv=None):
     results, problems = read_results(arguments.folders)
     report(problems)
     with_curves = [folder for folder in arguments.folders if next(Path(folder).rglob("metrics.jsonl"), None)]
-    curves = read_curves(with_curves) if with_curves else ()
+    curves = read_curves(with_curves) if with_curves else {}
     site = Site(results, arguments.cards, curves, read_attentions(arguments.folders))
     pages = site.everything()
     write(pages, arguments.out)

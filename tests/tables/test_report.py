@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from records import of_net, result, save
 
-from runs.table_files import ROOT
+from runs.table_files import ROOT, find_table
 from tables import report
 from tables.documents import anchor_of, as_html, entries_of
 from tables.pages import STATE
@@ -142,7 +142,26 @@ def test_cards_and_curves(site):
         "150 graphs &lt;b&gt;" in (site / "datasets" / "CSL.html").read_text()
         and (site / "datasets" / "CSL.png").exists()
     )
-    assert "<h2>GCN</h2>" in (site / "curves.html").read_text() and "curves.html" in (site / "index.html").read_text()
+    assert '<h2 id="GCN">GCN</h2>' in (site / "curves.html").read_text()
+
+
+def test_without_curves_and_attention_their_pages_say_how_they_are_got():
+    site = report.Site([])
+    site.learning_curves()
+    site.attention_by_distance()
+    assert "keeps metrics.jsonl in its folder" in site.pages["curves.html"]
+    assert "python -m tools.attention out/" in site.pages["attention.html"]
+    assert all(page in site.pages["curves.html"] for page in ('href="curves.html"', 'href="attention.html"'))
+
+
+@pytest.mark.parametrize("dataset", [None, "CSL-published"])
+def test_a_configuration_leads_to_its_learning_curves(dataset):
+    row, other = (find_table("table3").rows[name] for name in ("GCN-LapPE-L4", "GIN-LapPE-L4"))
+    folder = f"any_name-{row.id({'dataset': dataset} if dataset else {})}"
+    site = report.Site([], curves={f"{folder}/seed_1/fold_0": []})
+    link = {"page": f"../curves.html#{folder}", "name": "learning curves"}
+    assert link in site.configuration_of(row, dataset)["links"]
+    assert link not in site.configuration_of(row, "MINE")["links"] + site.configuration_of(other, dataset)["links"]
 
 
 def test_a_page_says_whether_its_counts_are_those_of_all_the_data(site):
@@ -235,6 +254,27 @@ def test_what_is_not_judged_stands_beside_the_paper_with_its_reason():
 def test_the_deviations_of_a_dataset_of_the_tu_collection_are_found():
     """Its rows are called NCI1-GIN, its name is TU/NCI1."""
     assert "#gin-dropout" in page_of("fair_table3_reduced", result("fair_table3_reduced/NCI1-GIN", 1, 60.0))
+
+
+def test_a_row_that_pools_models_leads_to_all_configurations(site):
+    """MP-GNNs of Table 3 are several nets."""
+    text = (site / "benchmarking_gnns" / "table3.html").read_text()
+    assert '<a href="#configurations">MP-GNNs-none-L4</a>' in text and '<a href="#config-GCN-LapPE-L4">' in text
+
+
+def test_the_deviations_of_a_perturbation_are_found():
+    """An entry's title begins with the perturbation, not with the dataset."""
+    made = next(m for m in report.Site([]).made if m.table.name == "taxonomy_figure4")
+    found = {line.name: [r["anchor"] for r in report.reasons(made, line)] for line in made.view.lines}
+    assert "nonodeftrs-and-datasets-without-node-features" in found["MUTAG+NoNodeFtrs"] and not found["MUTAG+LowPass"]
+
+
+def test_a_page_of_deviations_begins_with_its_entries_first_those_of_scores(site):
+    text = (site / "deviations" / "brec.html").read_text()
+    scores, entries = text[: text.index("<details>")], text[text.index("<details>") : text.index("</details>")]
+    assert re.search(r'<a href="#n_1[^"]*">.*<a href="../brec/brec_table2.html">Table 2</a>', scores)
+    n = len(entries_of((ROOT / "docs" / "deviations" / "brec.md").read_text()))
+    assert entries.count("<li>") == n > 5 and f"All {n} entries" in entries
 
 
 def test_verdict_and_number_of_runs_stand_beside_the_name():
