@@ -264,7 +264,7 @@ class Site:
         for folder, content in self.attention.items():
             title = named(folder, content)
             svg = as_svg(partial(draw_attention, content=content), (WIDTH, 3), f"attention of {title}")
-            html.append({"id": slug(str(folder)), "title": title, "svg": svg})
+            html.append({"id": slug(title), "title": title, "svg": svg})
         self.page("attention.html", "curves.html", "Attention by distance", text=ATTENTION, pictures=html)
 
 

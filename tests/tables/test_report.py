@@ -112,7 +112,7 @@ def test_every_model_has_a_page_with_equation_and_code(site):
 
 def test_the_rows_of_a_model_say_of_which_paper_dataset_and_metric_they_are(site):
     text = (site / "models" / "GCN.html").read_text()
-    assert all(f"<h3>{paper.title}</h3>" in text for paper in PAPERS if paper.name != "fair_comparison")
+    assert re.findall("<h3>(.*)</h3>", text) == ["Benchmarking Graph Neural Networks", "BREC"]
     line = text[text.index(">table3/GCN-LapPE-L4<") :]
     assert (
         "../datasets/CSL.html" in line[: line.index("</tr>")] and "<td>accuracy (%)</td>" in line[: line.index("</tr>")]
