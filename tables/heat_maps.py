@@ -137,7 +137,7 @@ def draw_components(figure, sources):
         for scores_of_ours in ours:
             draw_ours(above, found, scores, scores_of_ours, known)
         draw_keys(above, known.values(), bool(ours))
-        above.set_title(title)
+        above.set_title(title, loc="left")
         draw_loadings(below, found, scores.columns)
 
 

@@ -195,7 +195,7 @@ def test_a_heat_map_has_ours_below_the_papers_and_a_bar_of_its_colours(tmp_path)
 def test_figure_3_has_ours_on_the_components_of_the_paper(tmp_path):
     save(tmp_path, *all_runs("MUTAG"), *runs("DD", 0.7))
     PAPER.pictures[0].draw(read_results([tmp_path])[0], drawn := Figure())
-    assert [axes.get_title() for axes in drawn.axes[::2]] == [
+    assert [axes.get_title(loc="left") for axes in drawn.axes[::2]] == [
         "a, many graphs (inductive)",
         "b, one graph (transductive)",
     ]
