@@ -284,11 +284,11 @@ def read_attention(folder):
 def attention_figure(parser, arguments):
     if not arguments.what:
         parser.error("attention: name the folders of runs, out/…/seed_S/fold_F")
-    runs = {named(folder, content := read_attention(folder)): content for folder in arguments.what}
-    width = max(len(content["layers"]) for content in runs.values())
+    runs = [(folder, read_attention(folder)) for folder in arguments.what]
+    width = max(len(content["layers"]) for _, content in runs)
     figure = Figure(figsize=(4 * width, 3.4 * len(runs)), layout="constrained")
-    for part, (name, content) in zip(figure.subfigures(len(runs), 1, squeeze=False)[:, 0], runs.items(), strict=True):
-        part.suptitle(plain_text(name), fontsize=8)
+    for part, (folder, content) in zip(figure.subfigures(len(runs), 1, squeeze=False)[:, 0], runs, strict=True):
+        part.suptitle(plain_text(named(folder, content)), fontsize=8)
         draw_attention(part, content, width)
     return figure
 
