@@ -183,7 +183,10 @@ class Parameters(Beside):
 
     def both(self, line):
         printed, ours = self.printed(line).text, self.ours(line).text
-        text = ours if not line.printed else printed if ours in ("-", printed) else f"{printed} (ours {ours})"
+        if printed == "-" and ours != "-":
+            text = f"ours {ours}" if line.printed else ours
+        else:
+            text = printed if ours in ("-", printed) else f"{printed} (ours {ours})"
         return Cell(text, (printed.strip("-"), ours.strip("-")))
 
 

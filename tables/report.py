@@ -41,6 +41,7 @@ from tables.plot import (
     table_points,
 )
 from tables.sources import models
+from tables.stand_ins import STAND_INS
 
 SITE = Path(__file__).with_name("site")
 STAMP = "made-by-tables.report"  # marks a folder that may be replaced
@@ -235,7 +236,8 @@ class Site:
             if card["picture"]:
                 picture = f"{slug(name)}{Path(card['picture']).suffix}"
                 self.pages[f"datasets/{picture}"] = (self.cards / card["picture"]).read_bytes()
-            content = {"card": card["text"], "whole": card["whole"], "picture": picture, "tables": used.get(name, [])}
+            content = {"card": card["text"], "whole": card["whole"], "picture": picture, "tables": used.get(name, []),
+                       "stands_for": STAND_INS.get(name)}  # fmt: skip
             self.page(f"datasets/{slug(name)}.html", "dataset.html", name, **content)
             n = len(used.get(name, []))
             text = f"in {n or 'no'} table{'s' * (n > 1)}" + ", with a picture" * bool(picture)
@@ -325,7 +327,9 @@ def row_of(line, columns, cells, judge, view):
         if column.header == "row" and line.rows:
             link = f"#config-{slug(line.rows[0].key)}" if len(line.rows) == 1 else "#configurations"
         kind = "verdict" if column.header == "agrees" else verdict if column.header in wrong else None
-        shown.append({"text": text_of(cell), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind})
+        shown.append(
+            {"text": clean(cell.text), "mark": cell.mark, "value": order_of(cell), "link": link, "class": kind}
+        )
     return {
         "cells": shown,
         "verdict": verdict,
@@ -333,11 +337,6 @@ def row_of(line, columns, cells, judge, view):
         "dataset": line.dataset or "",
         "ours": state_of(line, word),
     }
-
-
-def text_of(cell):
-    """The text of a cell; a count of ours where the paper prints none stands alone."""
-    return re.sub(r"^- \((ours .*)\)$", r"\1", clean(cell.text))
 
 
 def order_of(cell):
@@ -419,7 +418,7 @@ def lines_by_model(tables):
                     "page": path_of(made),
                     "name": f"{made.table.name}/{line.name}",
                     "dataset": {"page": f"datasets/{slug(dataset)}.html", "name": dataset} if dataset else None,
-                    "cells": [{"text": text_of(cell), "value": order_of(cell)} for cell in cells],
+                    "cells": [{"text": clean(cell.text), "value": order_of(cell)} for cell in cells],
                     "verdict": "yes" if word == "yes" else "no" if word else "",
                 }
             )

@@ -84,16 +84,15 @@ def main(argv=None):
     made = {*asked, *with_results()}  # as far as they are at hand
     names = list(dict.fromkeys([*asked, *sorted(of_tables())]))
     for name in names:
+        content = {"name": name, "text": described(name, counts_of_paper(name)), "whole": False, "picture": None}
         try:
-            if name not in made and not in_part(name):
-                raise DataError("not made unasked")
-            content = card_of(name, name in asked, arguments.out)
+            if name in made or in_part(name):
+                content = card_of(name, name in asked, arguments.out)
         except (DataError, StoreError) as error:
             if name in asked:
                 missing.append(name)
                 print(f"{name}: {error}", file=sys.stderr)
                 continue
-            content = {"name": name, "text": described(name, counts_of_paper(name)), "whole": False, "picture": None}
         (arguments.out / f"{name.replace('/', '_')}.json").write_text(json.dumps(content, indent=1))
     pictures = len(list(arguments.out.glob("*.png")))
     print(f"{len(names) - len(missing)} cards in {arguments.out}, {pictures} with a picture")

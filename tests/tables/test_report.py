@@ -127,11 +127,6 @@ def test_what_a_cell_is_sorted_by(values, order):
     assert report.order_of(report.Cell("-", values)) == order
 
 
-def test_a_count_that_the_paper_does_not_print_stands_alone():
-    assert report.text_of(report.Cell("- (ours 23280)")) == "ours 23280"
-    assert report.text_of(report.Cell("508k (ours 507910)")) == "508k (ours 507910)"
-
-
 def test_attention_by_distance(site):
     text = (site / "attention.html").read_text()
     assert "GCN/seed_1/fold_0" in text and "layer 2" in text and "seed_2" not in text

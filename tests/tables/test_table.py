@@ -28,6 +28,8 @@ def test_mean_and_deviation_over_seeds_and_folds():
     assert row["epochs, ours"] == "100.50" and row["s / epoch, ours"] == "0.50" and row["runs"] == "4 of 100"
     assert row["hours, ours"] == "0.50"  # a seed is five folds of 0.1 hours
     assert row["parameters"] == "107304 (ours 103847)"
+    of_taxonomy = [result("taxonomy_figure4/MUTAG", 0, 0.8, metric="AUROC")]
+    assert row_of("taxonomy_figure4", of_taxonomy, "MUTAG")["parameters"] == "ours 103847"  # none is printed
 
 
 def test_small_costs_keep_two_digits():
