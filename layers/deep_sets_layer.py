@@ -9,9 +9,9 @@ from layers.linear import Linear
 class DeepSetsLayer(nn.Module):
     r"""Linear map that does not depend on the order of the subgraphs, then ELU.
 
-        h_r' = ELU(W1 h_r + b1 + W2 (1/n) Σ_r' h_r' + b2)
+        h_r' = ELU(W1 h_r + b1 + W2 (1/n) Σ_q h_q + b2)
 
-    Shapes: h (N, in_dim) -> (N, out_dim), a row for each root; the mean is over the n roots of the same graph.
+    Shapes: h (N, in_dim) -> (N, out_dim), a row for each root; the mean is over the n roots q of the same graph.
 
         >>> from layers.subgraphs import EgoNets
         >>> s = EgoNets(dgl.graph(([0, 1], [1, 0])), [[[0, 1], [1, 0]]])

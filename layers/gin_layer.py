@@ -47,10 +47,10 @@ class GINLayer(nn.Module):
 
     def forward(self, g, h):
         first, *others = *self.V, self.U
-        h_hat = self.map_of_sum(g, h, first)
+        x = self.map_of_sum(g, h, first)
         for norm, W in zip(self.norm_V, others, strict=True):
-            h_hat = W(fused.normalise(norm, h_hat) if fused.norm_suits(norm, h_hat) else F.relu(norm(h_hat)))
-        return self.update_h(g, h, h_hat)
+            x = W(fused.normalise(norm, x) if fused.norm_suits(norm, x) else F.relu(norm(x)))
+        return self.update_h(g, h, x)
 
     def map_of_sum(self, g, h, W):
         """W ĥ, eq. (28) and the first map of (27)."""

@@ -9,11 +9,11 @@ from layers.linear import Linear
 class GraphormerLayer(nn.Module):
     r"""Transformer layer with normalisation before each part, and one bias b_ij for each head.
 
-        x̂_i  = x_i + W_o ‖_heads Σ_j softmax_j(q_i · k_j / √d + b_ij) v_j
+        x̂_i  = x_i + O ‖_heads Σ_j softmax_j(q_i · k_j / √d + b_ij) v_j
         x_i' = x̂_i + W_2 GELU(W_1 LN(x̂_i))
 
-    q, k, v are linear maps of LN(x), d numbers for each head. Shapes: x (B, n, dim), bias (B, heads, n, n) -> (B, n, dim). A bias
-    of -∞ in a column hides a padded place. Dropout acts on the attention weights.
+    q, k, v are linear maps of LN(x), d = dim / heads numbers for each head. All maps have biases. Shapes: x (B, n, dim),
+    bias (B, heads, n, n) -> (B, n, dim). A bias of -∞ in a column hides a padded place. Dropout acts on the attention weights.
 
         >>> bias = torch.zeros(1, 2, 3, 3)
         >>> x = GraphormerLayer(8, n_heads=2)(torch.ones(1, 3, 8), bias)
@@ -21,6 +21,8 @@ class GraphormerLayer(nn.Module):
 
     def __init__(self, dim, n_heads, attention_dropout=0.1):
         super().__init__()
+        if dim % n_heads:
+            raise ValueError(f"n_heads={n_heads}: {dim} numbers cannot be divided among so many heads")
         self.n_heads = n_heads
         self.norm1, self.norm2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.q, self.k, self.v, self.o = (Linear(dim, dim) for _ in range(4))

@@ -11,7 +11,8 @@ class PPGNLayer(ThreeWLLayer):
 
         h' = BN(W_h h + W_m (M_W1(h) · M_W2(h)) + b)        M_W(h)_ij = ReLU(W h_ij + c), `depth_of_mlp` times
 
-    Shapes: h (in_dim, B, n, n) -> (out_dim, B, n, n), zero at the padding. The normalisation has no scale and shift, and in
+    The product is that of matrices in each channel, (A · B)_ij = Σ_p A_ip B_pj. Shapes: h (in_dim, B, n, n) -> (out_dim, B, n, n),
+    zero at the padding. The normalisation has no scale and shift, and in
     evaluation it takes mean and variance of the last training batch, as in the published program.
 
     Of a batch with more than `max_pairs` pairs the activations are computed again in the backward pass instead of being kept. The

@@ -34,6 +34,7 @@ class ThreeWLLayer(nn.Module):
 
         h' = W_h h + W_m (M_W1(h) · M_W2(h)) + b        with residual: h' + R h
 
+    The product is that of matrices in each channel, (A · B)_ij = Σ_p A_ip B_pj.
     Shapes: h (in_dim, B, n, n) -> h' (out_dim, B, n, n), zero at the padding.
 
     Deviation: (40) prints Concat(M_W1(h) · M_W2(h), M_W3(h)), which would double the width in each layer. The printed counts need a

@@ -492,6 +492,8 @@ def test_graphormer(n_real):
 
 
 def test_dropout_of_attention_acts_in_training_only():
+    with pytest.raises(ValueError, match="n_heads=4: 6 numbers cannot be divided among so many heads"):
+        GraphormerLayer(6, 4)
     layer, x, bias = GraphormerLayer(6, 2, attention_dropout=0.5), torch.randn(1, 4, 6), torch.zeros(1, 2, 4, 4)
     assert not torch.equal(layer(x, bias), layer(x, bias))
     assert torch.equal(layer.eval()(x, bias), layer(x, bias))
