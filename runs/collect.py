@@ -195,7 +195,7 @@ def add_folders(parser):
         nargs="+",
         type=existing_folder,
         default=[ROOT / "out"],
-        help="folders with results: out, yours, when not given; results: those of the project",
+        help="where results are read from: out, your runs, when not given; results holds those of the project",
     )
 
 

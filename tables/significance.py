@@ -83,7 +83,7 @@ def main(argv=None):
     if not lines:
         print(f"{view.name}: no two rows have {FEWEST} runs in common")
         return 0
-    header = ("row", "and row", "runs", "difference", "p", "corrected", "differ")
+    header = ("row A", "row B", "runs", "difference", "p", "corrected", "differ")
     texts = [
         (a, b, str(n), f"{d:+.3f}", f"{p:.2g}", f"{q:.2g}", "yes" if q < LEVEL else "no") for a, b, n, d, p, q in lines
     ]

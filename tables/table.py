@@ -60,7 +60,7 @@ class View:
         if "**" in marks:
             group = "dataset and seed" if any(line.number for line in self.lines) else "dataset"
             found.append(
-                f"**: the best of its {group} among those that have a score; *: within one of its standard deviations."
+                f"**: the best of its {group} among those that have a score; *: within one standard deviation of it."
             )
         if any(header.endswith("Δ / s.d.") for header in headers):
             found.append("Δ / s.d.: ours minus paper in units of the paper's standard deviation; inf where that is 0.")
@@ -151,7 +151,13 @@ def flattened(config, prefix=""):
 
 def add_what(parser):
     """The options that table, significance and plot share: which table, of which results."""
-    parser.add_argument("--runs", nargs="+", type=existing_folder, metavar="FOLDER", help="a table of the runs below")
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        type=existing_folder,
+        metavar="FOLDER",
+        help="in the place of a paper's table: all runs below these folders",
+    )
     parser.add_argument("--dataset", help="results of the same rows on another dataset, as ZINC-redrawn")
     parser.add_argument("--quick", action="store_true", help="the runs of QUICK=1")
     add_folders(parser)

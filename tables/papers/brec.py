@@ -177,8 +177,8 @@ class CountsAgree(Agrees):
     """The total, ours minus the paper's; and whether every count that the paper prints is ours."""
 
     rule = (
-        "A row agrees when every count that the paper prints is ours. A row with a smaller total whose seeds are not all there, of "
-        "which the paper has the best, is not judged, and neither is one without some categories."
+        "A row agrees when every count that the paper prints is ours. While seeds are missing, a row with a smaller total is not "
+        "judged, since the paper has the best of its seeds; neither is one without some categories."
     )
 
     def columns(self, view):
