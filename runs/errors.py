@@ -13,12 +13,20 @@ def nearest(word, names):
 
 def similar(word, names):
     """The names that differ from `word` by few typing errors, one in three letters at most, the nearest first; then those that
-    begin with it. Capitals do not count."""
-    names, typed = list(names), word.lower()
-    distances = {name: distance(typed, name.lower()) for name in names}
-    near = [name for name in names if distances[name] <= len(typed) // 3]
-    longer = [name for name in names if len(typed) > 2 and name.lower().startswith(typed) and name not in near]
-    return sorted(near, key=distances.get) + longer
+    begin with it. Capitals, '_' and '-' do not count."""
+    typed = letters(word)
+    near = [name for name in by_distance(word, names) if distance(typed, letters(name)) <= len(typed) // 3]
+    longer = [name for name in names if len(typed) > 2 and letters(name).startswith(typed) and name not in near]
+    return near + longer
+
+
+def by_distance(word, names):
+    """All names, the nearest to `word` first."""
+    return sorted(names, key=lambda name: distance(letters(word), letters(name)))
+
+
+def letters(name):
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def distance(a, b):

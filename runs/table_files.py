@@ -2,7 +2,7 @@
 
     {"paper": "benchmarking_gnns", "main": "molecules", "seeds": [41, 95, 12, 35],
      "shared": {"dataset": "ZINC", "net": {...}, "train": {...}},          keys that all rows have
-     "quick": {"data.limit": 8, "train.stop.epochs": 2},                   what QUICK=1 changes
+     "quick": {"data.limit": 8, "train.stop.epochs": 2},                   what QUICK=1 changes (these, when not given)
      "rows": {"GCN-L4": {"net": {"model": "GCN", "L": 4}}, ...}}            what differs, row by row
 
 `main` is the main file that runs the rows, `folds` how many folds one seed has (1), `grid` lists of values that a model selection
@@ -24,7 +24,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from runs.errors import ConfigError, nearest
+from runs.errors import ConfigError, by_distance, nearest
 from runs.identity import canonical, hash_of, identity, kind_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +41,8 @@ KEYS = {
     "grid": dict,
 }
 REQUIRED = ("main", "seeds", "rows")
+MANY = 20  # rows; of more an error does not list all
+QUICK = {"data.limit": 8, "train.stop.epochs": 2}
 ROW_KEYS = {"seeds": list, "folds": int, "printed": str, "note": str}  # of a row, beside the keys of its configuration
 
 
@@ -103,7 +105,7 @@ class TableFile:
         check_keys(path, content, KEYS, REQUIRED)
         self.paper, self.main = content.get("paper"), content["main"]
         self.seeds, self.folds = content["seeds"], content.get("folds", 1)
-        self.shared, self.quick = content.get("shared", {}), content.get("quick", {})
+        self.shared, self.quick = content.get("shared", {}), content.get("quick", QUICK)
         self.grid = content.get("grid", {})
         expand(self.grid)  # names what is wrong with it
         for kind, part in (("row", content["rows"]), ("variant", content.get("variants", {}))):
@@ -139,10 +141,15 @@ class TableFile:
 
     def row(self, name):
         if name not in self.rows:
-            raise ConfigError(
-                f"{name}: {self.path} has no such row.{nearest(name, self.rows)} It has {', '.join(self.rows)}"
-            )
+            raise ConfigError(f"{name}: {self.path} has no such row.{nearest(name, self.rows)} {self._rows_like(name)}")
         return self.rows[name]
+
+    def _rows_like(self, name):
+        """'It has A, B, C', of a large table the nearest and where all are listed."""
+        if len(self.rows) <= MANY:
+            return f"It has {', '.join(self.rows)}"
+        command = f"python -m tables.rows {self.name if self.path.is_relative_to(FOLDER) else self.path}"
+        return f"The nearest are {', '.join(by_distance(name, self.rows)[:5])}; {command} lists all"
 
 
 def with_variants(content):

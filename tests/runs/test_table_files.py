@@ -71,6 +71,26 @@ def test_quick_changes_only_sections_that_a_row_has(write):
     assert table.row("M").quick_changes() == {"data.limit": 8}
 
 
+def test_quick_changes_a_file_that_says_nothing_about_it(write):
+    """As one made from the template in README.md."""
+    table = TableFile(write({key: value for key, value in MINE.items() if key != "quick"}))
+    assert table.row("A").quick_changes() == table.quick == {"data.limit": 8, "train.stop.epochs": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("table3/GCN-L4", r"The nearest are (GCN-none-L4|GCN-LapPE-L4), .*; python -m tables.rows table3 lists all$"),
+        ("table3/gcn_none_l4", r"has no such row\. Did you mean GCN-none-L4\? The nearest are GCN-none-L4, "),
+        ("brec_table2/N1", r"has no such row\. Did you mean N_1\?"),
+    ],
+)
+def test_an_error_names_a_few_rows_of_a_large_table(name, words):
+    with pytest.raises(ConfigError, match=words) as error:
+        find_row(name)
+    assert len(str(error.value)) < 500
+
+
 def test_merging_leaves_its_arguments_alone():
     base, changes = {"a": {"b": 1}}, {"a": {"c": [2]}}
     result = merged(base, changes)
