@@ -131,13 +131,15 @@ def duration(seconds):
 
 
 class Display:
-    """One line that stays up to date on a terminal; elsewhere a line whenever something ended, and one per minute."""
+    """One line that stays up to date on a terminal; elsewhere a line whenever something ended, and one per minute. A job
+    that failed is named at once, with the reason."""
 
     def __init__(self, name, stream=None):
         self.name, self.stream = name, stream or sys.stderr
-        self.terminal, self.last, self.shown = self.stream.isatty(), "", -math.inf
+        self.terminal, self.last, self.shown, self.reported = self.stream.isatty(), "", -math.inf, set()
 
     def __call__(self, state, force=False):
+        self.report(state.failed)
         now = time.monotonic()
         if not force and now - self.shown < (1 if self.terminal else 60):
             return
@@ -152,6 +154,13 @@ class Display:
         elif text != self.last:
             print(text, file=self.stream, flush=True)
             self.last = text
+
+    def report(self, failed):
+        for name in [name for name in failed if name not in self.reported]:
+            start = "\r\x1b[2K" if self.terminal else ""
+            reason = failed[name].replace("\n", "\n  ")
+            print(f"{start}failed: {name}\n  {reason}", file=self.stream, flush=True)
+            self.reported.add(name)
 
     def close(self, state):
         self(state, force=True)

@@ -8,14 +8,17 @@ Environment variables, the same for every script:
     QUICK=1         a tiny part of the data, two epochs, one seed: to see that everything works
     DATASET=NAME    run the rows on another dataset, such as ZINC-redrawn; not the paper's data then, and marked as such
     OUT=FOLDER      where the runs are kept (out)
+    GNN_DATA=FOLDER raw files of yours, looked at first; GNN_STORES=FOLDER where packed datasets are kept
     ENGINE=ray      send the runs to a Ray cluster: that of RAY_ADDRESS, or one of this machine alone (requirements-cluster.txt);
                     as many at once as fit, or JOBS
     CPUS=n, GPUS=n  cores (1) and GPUs (one where the cluster has any now) that a run occupies on the cluster
 
-An empty variable counts as unset. Exit code: 0, 1 if runs failed, 2 for invalid settings, 130 when stopped.
+The scripts of script_reproduce/fair_comparison/ know GRID=reduced too. An empty variable counts as unset.
+Exit code: 0, 1 if runs failed, 2 for invalid settings, 130 when stopped.
 """
 
 import argparse
+import importlib
 import importlib.util
 import os
 import sys
@@ -26,8 +29,8 @@ from pathlib import Path
 import filelock
 
 from launch.engine import OUT, Display, Job, LocalEngine
-from runs.errors import ConfigError
-from runs.files import RunError, explain, read_json
+from runs.errors import ConfigError, nearest
+from runs.files import RunError, read_json
 from runs.folder import configuration_folder
 from runs.identity import identity
 from runs.naming import as_text, changed_keys, run_name
@@ -160,7 +163,10 @@ def plan(out, make):
             for job in jobs:
                 (job.out / job.folder).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SystemExit(explain(error, out)) from error
+        place = error.filename or out
+        raise SystemExit(
+            f"OUT: {place}: {error.strerror or error}: make room, or name a folder that can be written to"
+        ) from error
     return jobs
 
 
@@ -198,32 +204,60 @@ def number(name, default=None, least=0):
     return text and int(text)
 
 
+def is_quick():
+    text = setting("QUICK", "0")
+    if text not in ("0", "1"):
+        raise SystemExit(f"QUICK={text}: expected 0 or 1")
+    return text == "1"
+
+
+def check_data_folder():
+    """Once, here, and not in every run. On a cluster the folder may be on other machines only."""
+    folder = setting("GNN_DATA")
+    if folder and setting("ENGINE", "local") == "local" and not Path(folder).is_dir():
+        raise SystemExit(f"GNN_DATA={folder}: no such folder: correct the name, or unset GNN_DATA")
+
+
+def check_dataset(table, dataset):
+    """DATASET, by what the table's main file says that it knows."""
+    main = importlib.import_module(f"main_{table.main}")
+    known = getattr(main, "DATASETS", getattr(main, "NAMES", None))
+    if known is None or dataset in known or dataset.startswith(getattr(main, "PREFIX", "\n")):
+        return
+    raise SystemExit(
+        f"DATASET={dataset}: main_{table.main}.py does not know it.{nearest(dataset, known)} Known: {', '.join(known)}"
+    )
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="python -m launch.reproduce", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("table", help="a table file, as benchmarking_gnns/table3, or the path of one of yours")
-    parser.add_argument("rows", nargs="*", help="rows to run; all when none is named")
+    parser.add_argument("rows", nargs="*", default=[], help="rows to run; all when none is named")
     arguments = parser.parse_args(argv)
     table = find_table(arguments.table)
     rows = chosen_rows(table, arguments.rows)
     main_file = ROOT / f"main_{table.main}.py"
     if not main_file.exists():
         raise ConfigError(f"{table.path}: main={table.main!r}: there is no {main_file}")
-    quick = setting("QUICK", "0") != "0"
+    check_data_folder()
+    if dataset := setting("DATASET"):
+        check_dataset(table, dataset)
+    quick = is_quick()
     out = Path(setting("OUT", ROOT / "out")).resolve() / ("quick" if quick else "")
     seeds = slice(number("SEEDS", least=1))
 
     def jobs(engine):
         needed = {"cpus": number("CPUS", "1", least=1), "gpus": number("GPUS", str(min(1, engine.gpus)))}
         slices = number("SLICES", "1", least=1)
-        return plan(out, partial(make_jobs, rows, out, setting("DATASET"), quick, seeds, slices=slices, **needed))
+        return plan(out, partial(make_jobs, rows, out, dataset, quick, seeds, slices=slices, **needed))
 
     return run_jobs(jobs, table.name)
 
 
 def run_jobs(make, name):
-    """Run the jobs that make(engine) plans and name those that fail. Returns the exit code."""
+    """Run the jobs that make(engine) plans; the display names those that fail. Returns the exit code."""
     engine, display = make_engine(), Display(name)
     try:
         state = engine.run(make(engine), display)
@@ -233,8 +267,6 @@ def run_jobs(make, name):
     finally:
         engine.close()
     display.close(state)
-    for failed, reason in state.failed.items():
-        print(f"failed: {failed}\n  " + reason.replace("\n", "\n  "), file=sys.stderr)
     return 1 if state.failed else 0
 
 

@@ -157,9 +157,8 @@ def reproduce(tmp_path):
         env = {key: value for key, value in os.environ.items() if key not in names} | environment
         command = ["bash", str(project / "script_reproduce" / f"{name}.sh"), *rows]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-        return done, (tmp_path / "calls").read_text().replace(str(project), "P").replace(
-            str(tmp_path), "T"
-        ).splitlines()
+        calls = (tmp_path / "calls").read_text() if (tmp_path / "calls").exists() else ""
+        return done, calls.replace(str(project), "P").replace(str(tmp_path), "T").splitlines()
 
     (project / "out" / "quick").mkdir(parents=True)
     return start
@@ -222,6 +221,21 @@ def test_the_variables_of_a_script(reproduce, tmp_path):
         "P: -m launch.reproduce fair_comparison/fair_table3_reduced ENZYMES-GIN",
         "P: -m tables.table fair_table3_reduced --out_dir P/out",
     ]
+
+
+@pytest.mark.parametrize("name", ["fair_comparison/table3", "taxonomy/figure3"])
+def test_a_script_asked_for_help_prints_its_own_and_does_nothing_else(reproduce, name):
+    for word in ("--help", "-h"):
+        done, calls = reproduce(name, word)
+        assert done.returncode == 0 and not calls and f"{name}.sh [ROW ...]" in done.stdout
+        for variable in ("DATASET=", "QUICK=1", "JOBS=n", "ENGINE=ray", "OUT=", "GNN_DATA=", "GRID=reduced"):
+            assert f"\n{variable}" in done.stdout
+        assert "run_table" not in done.stdout and "source" not in done.stdout and "set -e" not in done.stdout
+
+
+def test_an_unknown_grid_is_one_line(reproduce):
+    done, calls = reproduce("fair_comparison/table3", GRID="foo")
+    assert (done.returncode, done.stderr, calls) == (2, "GRID=foo: expected full or reduced\n", [])
 
 
 @pytest.mark.parametrize(("code", "n_calls"), [(1, 3), (2, 2), (130, 2)])

@@ -218,6 +218,42 @@ def test_bad_settings(monkeypatch):
         module.main(["table3"])
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("QUICK=false", "QUICK=false: expected 0 or 1"),
+        ("QUICK=yes", "QUICK=yes: expected 0 or 1"),
+        ("GNN_DATA=/nowhere", "GNN_DATA=/nowhere: no such folder: correct the name, or unset GNN_DATA"),
+        ("DATASET=CLS", "DATASET=CLS: main_CSL.py does not know it. Did you mean CSL? Known: CSL, CSL-published"),
+        ("DATASET=ZINC", "DATASET=ZINC: main_CSL.py does not know it. Known: CSL, CSL-published"),
+        (
+            "OUT=/proc/foo",
+            "OUT: /proc/foo: No such file or directory: make room, or name a folder that can be written to",
+        ),
+    ],
+)
+def test_settings_are_checked_before_anything_is_run(monkeypatch, tmp_path, setting, message):
+    monkeypatch.setattr(Engine, "run", lambda *_: pytest.fail("runs were started"))
+    monkeypatch.setenv("OUT", str(tmp_path))
+    monkeypatch.setenv(*setting.split("="))
+    with pytest.raises(SystemExit) as stop:
+        module.main(["table3", "MLP-LapPE-L4"])
+    assert stop.value.code == message and not list(tmp_path.iterdir())
+
+
+def test_datasets_of_the_tu_collection_and_of_other_main_files_are_left_to_the_run(monkeypatch):
+    module.check_dataset(find_table("table6"), "TU/MUTAG")
+    module.check_dataset(find_table("table3"), "CSL-published")
+    monkeypatch.setattr(module.importlib, "import_module", lambda _: object())  # a main file without a list of datasets
+    module.check_dataset(find_table("table3"), "MINE")
+
+
+def test_the_rows_are_optional(capsys):
+    with pytest.raises(SystemExit):
+        module.main([])
+    assert "required: table\n" in capsys.readouterr().err
+
+
 def test_the_gpus_that_may_be_used(monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -336,6 +372,19 @@ def test_quick_runs_have_a_folder_of_their_own(project):
     assert path.is_relative_to(project.out / "quick/CSL") and json.loads(path.read_text())["config"]["data"] == {
         "limit": 8
     }
+
+
+def test_a_failed_run_is_named_at_once(project):
+    """Not only when all have ended: whoever stops the others has read the reason."""
+    (project.out / "fail").touch()
+    process = project.start("table3", "MLP-LapPE-L4")
+    lines = []
+    while not any("start this run again with --force" in line for line in lines):
+        lines.append(process.stderr.readline())
+        assert lines[-1], lines
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130 and any(line.startswith("failed: table3/MLP-LapPE-L4 seed") for line in lines)
+    process.stderr.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
