@@ -40,6 +40,9 @@ def parse_config(
     """
     chooser = make_chooser(default)
     chosen, words = chooser.parse_known_args(argv)
+    for key in ("scores", "weights"):
+        if getattr(chosen, key) and not chosen.predict:
+            raise ConfigError(f"--{key} {getattr(chosen, key)}: it needs --predict FILE beside it, the graphs to score")
     row = choose_row(main, chosen, asked_dataset(words, main, datasets, prefix), default)
     content = {"seed": row.seeds[0], **row.config}
     content, schema = with_grid(row, content, schema_of(content), words, chosen.select)

@@ -4,6 +4,7 @@ The graphs become a store of their own in a temporary folder: they are checked a
 the net's encodings need are computed in the same way.
 """
 
+import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from data.store.fields import to_numpy
 from data.transforms import with_transforms
 from nets.heads import as_scores
 from runs.errors import ConfigError, nearest
-from train.weights import load
+from train.weights import EPOCHS, load
 
 PAIR = Field("pair", "of", "int64", (2,), refers_to="node")
 OFFSETS = {"node": "node_offsets", "edge": "edge_offsets", "pair": "pair_offsets"}
@@ -146,6 +147,10 @@ def divided(scores, graphs, level):
 
 def predict_file(config, path, scores=None, epoch=None):
     """--predict FILE: the scores of the graphs of an .npz file by the net of this run, as lines, or in the .npz file `scores`."""
+    if epoch not in (None, *EPOCHS):
+        raise ConfigError(f"--weights {epoch}: expected {' or '.join(EPOCHS)}")
+    if scores is not None:
+        check_place(Path(scores))
     folds, seeds = config.folds or [0], config.seeds or [config.seed]
     if len(folds) > 1 or len(seeds) > 1:
         raise ConfigError("--predict takes the net of one run: give one of --seeds and --folds")
@@ -163,6 +168,16 @@ def predict_file(config, path, scores=None, epoch=None):
     print("graph", *([] if items == "graph" else [items]), *(f"score_{k}" for k in range(rows.shape[1])), sep="\t")
     for (i, j), row in zip(((i, j) for i, n in enumerate(counts) for j in range(n)), rows.tolist(), strict=True):
         print(i, *([] if items == "graph" else [j]), *(f"{score:.8g}" for score in row), sep="\t")
+
+
+def check_place(path):
+    """Before all the work: whether the scores can be written there."""
+    if path.suffix != ".npz":
+        raise ConfigError(f"--scores {path}: expected a name that ends in .npz, as {path.with_suffix('.npz')}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--scores {path}: there is no folder {path.parent}: make it or name another")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"--scores {path}: it cannot be written there: name another place")
 
 
 def read_graphs(path):

@@ -1,8 +1,10 @@
 """Trained nets for use: what load and predict give equals the result of the run, and wrong input ends in one line."""
 
 import json
+import re
 import shutil
 import zipfile
+from pathlib import Path
 
 import dgl
 import numpy as np
@@ -13,17 +15,23 @@ from data.COLLAB import OwnCOLLAB
 from data.dataset import DataConfig
 from data.errors import DataError, WrongValue
 from data.molecules import RedrawnZINC
+from data.registry import declared
 from data.SBMs import PATTERN
 from main_COLLAB import main as main_COLLAB
 from main_molecules import main as main_molecules
 from main_SBMs import main as main_SBMs
+from nets import build_net
 from runs.files import RunError
+from runs.table_files import find_row
 from tests.test_mains import raw  # noqa: F401 - a fixture
 from tests.train.toy import run_in, same_weights, toy
 from tools import collab_lookalike
 from train import fit, load, predict
+from train.cli import validate
+from train.config import Config
 from train.metrics import HitsAtK
 from train.prediction import read_graphs
+from train.weights import Use
 
 LIKE_TOY = ("--net.encodings", "[]", "--net.L", "2", "--net.hidden_dim", "16")  # the net of toy()
 LAPPE = ("--net.encodings", '[{"kind": "LapPE", "k": 4}]')
@@ -312,6 +320,46 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path, change, mes
     with pytest.raises(DataError) as error:
         read_graphs(tmp_path / "mine.npz")
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            ["--scores", "/nonexist/out.npz"],
+            "--scores /nonexist/out.npz: there is no folder /nonexist: make it or name",
+        ),
+        (["--scores", "out.csv"], "--scores out.csv: expected a name that ends in .npz, as out.npz"),
+        (["--scores", "FOLDER/taken.npz"], "taken.npz: it cannot be written there: name another place"),
+        (["--weights", "first"], "--weights first: expected best or last"),
+    ],
+)
+def test_mistakes_behind_predict_are_named_before_any_work(molecules, tmp_path, monkeypatch, given, message):
+    monkeypatch.setattr("train.prediction.load", lambda *_: pytest.fail("the net was built"))
+    (tmp_path / "taken.npz").mkdir()
+    given = [word.replace("FOLDER", str(tmp_path)) for word in given]
+    with pytest.raises(SystemExit) as stop:
+        main_molecules([*molecules[2], "--train.stop.epochs", "2", "--predict", "x.npz", *given])
+    assert message in str(stop.value)
+
+
+@pytest.mark.parametrize("given", [["--scores", "x.npz"], ["--weights", "best"]])
+def test_what_belongs_to_predict_is_refused_without_it(given):
+    with pytest.raises(SystemExit, match=f"{' '.join(given)}: it needs --predict FILE beside it"):
+        main_molecules(given)
+
+
+def test_the_file_in_the_docs_fits_the_net_in_the_docs(tmp_path, monkeypatch):
+    text = (Path(__file__).resolve().parents[2] / "docs/runs.md").read_text()
+    (name,) = re.findall(r"--config (\S+).* --predict mine\.npz`", text)
+    (line,) = re.findall(r"^np\.savez\(.*\)$", text, flags=re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    exec(line, {"np": np})
+    row = find_row(name)
+    config, known = validate({"seed": 1, **row.config}, name, Config), declared(row.config["dataset"])
+    net = build_net(config.net, known.features, known.target).eval()
+    net.use = Use(known.features, known.target.level, config.net.needs)
+    assert predict(net, read_graphs("mine.npz")).shape == (1, 1)
 
 
 def test_no_file_and_no_run(molecules, tmp_path):
