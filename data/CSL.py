@@ -50,7 +50,7 @@ class CSL(GraphDataset):
         # RandomState, not Generator: its stream is frozen, so every numpy gives the same graphs and the same folds
         random = np.random.RandomState(p["seed"])
         labels = np.repeat(np.arange(len(p["skips"])), p["graphs_per_class"])
-        fields = [Field("graph", "label", "int64", n_types=self.target.n_out)]
+        fields = [Field("graph", "label", "int64", n_types=len(p["skips"]))]
         with PackedWriter(path, self.name, fields, {"version": self.version, **p}, total=len(labels)) as writer:
             for label in labels:
                 src, dst = skip_link_edges(p["n_nodes"], p["skips"][label])

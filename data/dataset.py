@@ -181,6 +181,10 @@ class GraphDataset:
         """What is asked: as declared, else classes or numbers of the label field."""
         if self.declared is not None:
             return self.declared.target
+        if not hasattr(self, "store"):
+            raise DataError(
+                f"{self.name}: the target is not known while the dataset is built: write the number of classes"
+            )
         labels = [field for field in self.store.fields.values() if field.name == "label"]
         if len(labels) != 1:
             raise DataError(f"{self.name}: {len(labels)} fields are called label: declare the target of the dataset")

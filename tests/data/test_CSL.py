@@ -1,6 +1,8 @@
 """CSL is the dataset of A.6, the same on every machine, with the statistics of Tables 1 and 5; so is the published one."""
 
+import ast
 import csv
+import importlib
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from data.CSL import CSL, PublishedCSL, skip_link_edges
-from data.dataset import DataConfig
+from data.dataset import DataConfig, GraphDataset, Target
 from data.errors import DataError, StoreError
 from data.splits import PARTS, read_folds
 
@@ -164,3 +166,44 @@ def test_index_files(tmp_path):
     paths[2].write_text("8,9\n")
     with pytest.raises(DataError, match=r"numbers of folds differ: .*CSL_train\.index 2, .*CSL_test\.index 1"):
         read_folds(paths, 10)
+
+
+# A copy, as the README says
+
+
+LEFT_OUT = ("counts", "check", "declared", "PublishedCSL")
+
+
+def without_what_is_known(source):
+    """The text of data/CSL.py without what the README leaves out."""
+    module = ast.parse(source)
+    csl = next(node for node in module.body if getattr(node, "name", "") == "CSL")
+    gone = [
+        node
+        for node in [*module.body, *csl.body]
+        if (node.targets[0].id if isinstance(node, ast.Assign) else getattr(node, "name", "")) in LEFT_OUT
+    ]
+    assert len(gone) == len(LEFT_OUT)
+    lines = {i for node in gone for i in range(node.lineno, node.end_lineno + 1)}
+    return "\n".join(line for i, line in enumerate(source.splitlines(), 1) if i not in lines) + "\n"
+
+
+def test_a_copy_without_what_is_known_of_csl_is_the_same_dataset(csl, tmp_path, monkeypatch):
+    source = Path(importlib.import_module("data.CSL").__file__).read_text()
+    (tmp_path / "copied_csl.py").write_text(without_what_is_known(source))
+    monkeypatch.syspath_prepend(tmp_path)
+    copy = importlib.import_module("copied_csl").CSL(DataConfig(store_dir=str(tmp_path)))
+    assert copy.target == Target("classes", "graph", 10) and copy.store.splits == csl.store.splits
+    for key in ("graph.label", "edge.src", "free.split.fold4.test"):
+        assert np.array_equal(copy.store.column(key), csl.store.column(key))
+
+
+def test_the_target_of_a_dataset_that_is_being_built(tmp_path):
+    class Early(GraphDataset):
+        name, version, parameters = "early", 1, {}
+
+        def build(self, path):
+            assert self.target
+
+    with pytest.raises(DataError, match="early: the target is not known while the dataset is built: write the number"):
+        Early(DataConfig(store_dir=str(tmp_path)))
