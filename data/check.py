@@ -15,7 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from data.errors import DataError, StoreError
-from data.splits import PARTS
+from data.splits import NO_SPLIT, PARTS
 from data.store import HEADER, Packed, PackedWriter
 from data.TUs import TextFiles, add_graphs, fields_of, read_graphs
 
@@ -147,7 +147,7 @@ def check_pairs(store):
 
 def check_splits(store, label):
     if not store.splits:
-        yield "error", "there is no split: call add_split(name, train=…, val=…, test=…) before the writer closes"
+        yield "error", NO_SPLIT
     digests = None
     for name in store.splits:
         parts = store.split(name)

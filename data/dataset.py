@@ -14,7 +14,7 @@ from data.errors import DataError
 from data.folds import GraphFold, NodeFold, PairFold
 from data.section import NO_IDENTITY, Section
 from data.source import check_source
-from data.splits import evenly_spaced
+from data.splits import NO_SPLIT, check_parts, evenly_spaced
 from data.store import Field, fingerprint, open_or_build
 from data.transforms import with_transforms
 from data.transforms.features import CHOICES as FEATURES
@@ -195,13 +195,17 @@ class GraphDataset:
         return list(range(len(self.store.splits)))
 
     def chosen_folds(self, folds):
-        """The folds to run: these, or all; an error before any is run if one of them does not exist."""
+        """The folds to run: these, or all; an error before any is run if one of them does not exist or lacks a part."""
+        if not self.folds:
+            raise DataError(f"{self.name}: {NO_SPLIT}")
         unknown = [i for i in folds or () if i not in self.folds]
         if unknown:
             raise DataError(
                 f"folds={folds}: {self.name} has the folds {min(self.folds)} to {max(self.folds)}: name these, "
                 f'or correct "folds" in the table file: {len(self.folds)}'
             )
+        for name in self.store.splits:
+            check_parts(name, self.store.header["splits"][name])
         return folds or list(self.folds)
 
     def fold(self, i):

@@ -7,6 +7,13 @@ from data.errors import REMEDY, DataError
 from data.readers.unpack import parse_json, without_fraction
 
 PARTS = ("train", "val", "test")
+NO_SPLIT = "there is no split: call add_split(name, train=…, val=…, test=…) before the writer closes"
+
+
+def check_parts(name, parts):
+    """Raise if a part of a split is missing, or is called otherwise."""
+    if not set(PARTS) <= set(parts):
+        raise DataError(f"split {name} has the parts {', '.join(parts)}: expected {', '.join(PARTS)}")
 
 
 def consecutive(sizes):

@@ -1,10 +1,13 @@
 """Folds: the batches (g, of, y) of a division of graphs, of nodes, of pairs of nodes."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
 
 from data.dataset import DataConfig, GraphDataset
+from data.errors import DataError
 from data.folds import NodeFold, PairFold, all_pairs, false_pairs
 from data.store import Field, PackedWriter
 
@@ -41,6 +44,30 @@ def test_the_one_batch_of_a_part_of_the_nodes(tmp_path):
 def test_a_limit_takes_so_many_nodes_of_each_part(tmp_path):
     fold = Ring(DataConfig(store_dir=str(tmp_path), limit=2)).fold(0)
     assert {part: len(nodes) for part, nodes in fold.parts.items()} == {"train": 2, "val": 2, "test": 1}
+
+
+@pytest.mark.parametrize("folds", [None, [0]])
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((), "Three: there is no split: call add_split"),
+        (("train", "valid", "test"), "split fold0 has the parts train, valid, test: expected train, val, test"),
+        (("train", "val"), "split fold0 has the parts train, val: expected train, val, test"),
+    ],
+)
+def test_a_split_that_is_missing_or_lacks_a_part(tmp_path, parts, message, folds):
+    class Three(GraphDataset):
+        name, version, parameters = "Three", 1, {}
+
+        def build(self, path):
+            with PackedWriter(path, self.name, [Field("graph", "label", "float32")]) as writer:
+                for label in range(3):
+                    writer.add(2, [0], [1], graph={"label": label})
+                if parts:
+                    writer.add_split("fold0", **{part: [i] for i, part in enumerate(parts)})
+
+    with pytest.raises(DataError, match=re.escape(message)):
+        Three(DataConfig(store_dir=str(tmp_path))).chosen_folds(folds)
 
 
 # Pairs inside graphs
