@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from data.dataset import wrong_feature, wrong_label
 from data.errors import DataError, StoreError
 from data.splits import NO_SPLIT, PARTS
 from data.store import HEADER, Packed, PackedWriter
@@ -61,6 +62,9 @@ def check_store(store, splits=True):
     pairs = {"free.pairs.train", "free.pairs"} & store.header["arrays"].keys()
     if label is None and not pairs and "pair.of" not in store.fields:
         yield "error", "no field is called label: declare one at the level that is predicted (graph, node or edge)"
+    if label is not None and (wrong := wrong_label(label)):
+        yield "error", wrong
+        label = None
     yield from check_features(store)
     yield from check_graphs(store)
     if label is not None and label.n_types:
@@ -75,6 +79,9 @@ def check_features(store):
     for key, field in store.fields.items():
         values = store.column(key)
         if field.name != "feat" or not len(values):
+            continue
+        if field.level in ("node", "edge") and (wrong := wrong_feature(field)):
+            yield "error", wrong
             continue
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             yield "error", f"{key} holds NaN or infinite values"

@@ -4,6 +4,7 @@ A dataset is a class with a name, a version, its parameters and a `build` that w
 """
 
 import os
+from math import prod
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -68,6 +69,32 @@ class DataConfig(Section):
         return self if self.seed is not None else self.model_copy(update={"seed": seed})
 
 
+def wrong_feature(field):
+    """Why nets cannot read a feature as it is declared, and the remedy; None if they can."""
+    if field.n_types is not None:
+        if field.shape == () or isinstance(field.n_types, tuple):
+            return None
+        return f"{field.key}: n_types={field.n_types} with shape {field.shape}: say how many types for each column"
+    if field.dtype in ("bool", "float64"):
+        return f"{field.key}: {field.dtype}: store float32"
+    if field.dtype not in ("float16", "float32"):
+        return f"{field.key}: {field.dtype} without n_types: say how many types, or store float32"
+    return wrong_shape(field) if len(field.shape) != 1 else None
+
+
+def wrong_label(field):
+    """The same of a label whose dataset declares no target."""
+    if field.n_types is not None and field.shape:
+        return f"{field.key}: n_types={field.n_types} with shape {field.shape}: store one class per {field.level} as shape ()"
+    if field.dtype == "bool":
+        return f"{field.key}: bool: store int64 with n_types=2 for classes, float32 for numbers"
+    return wrong_shape(field) if len(field.shape) > 1 else None
+
+
+def wrong_shape(field):
+    return f"{field.key}: shape {field.shape}: store the numbers of one {field.level} as shape ({prod(field.shape)},)"
+
+
 class Features(NamedTuple):
     """What a net must know of its input: the field of the node and edge features (None: there are none)."""
 
@@ -90,6 +117,8 @@ class Target(NamedTuple):
     @classmethod
     def of_label(cls, field):
         """Of an integer label its number of classes, of any other label its numbers."""
+        if wrong := wrong_label(field):
+            raise DataError(wrong)
         if field.n_types is not None:
             return cls("classes", field.level, field.n_types)
         return cls("numbers", field.level, field.shape[0] if field.shape else 1)
@@ -173,8 +202,12 @@ class GraphDataset:
 
     @property
     def features(self):
-        fields = self.store.fields
-        return Features(fields.get("node.feat"), fields.get("edge.feat"))
+        """The fields of the node and edge features; an error if nets cannot read them."""
+        features = Features(self.store.fields.get("node.feat"), self.store.fields.get("edge.feat"))
+        for field in features:
+            if field is not None and (wrong := wrong_feature(field)):
+                raise DataError(f"{self.name}, {wrong}")
+        return features
 
     @property
     def target(self):

@@ -1,13 +1,15 @@
 """The card says what a dataset is and what the paper says of it; the check finds what is wrong with one's own."""
 
 import inspect
+import re
 import zipfile
 
 import numpy as np
 import pytest
 
 from data import card, check
-from data.dataset import DataConfig
+from data.dataset import DataConfig, GraphDataset
+from data.errors import DataError
 from data.registry import DATASETS, open_dataset
 from data.store import Field, PackedWriter
 
@@ -159,6 +161,58 @@ def test_problems_are_named(tmp_path, capsys, case):
     (graphs, splits), code, message = PROBLEMS[case]
     seen, text = run(store(tmp_path / "s", graphs, **splits), capsys)
     assert message in text and seen == code
+
+
+FEATURES = {
+    "node.feat: int64 without n_types: say how many types, or store float32": ("int64", (3,)),
+    "node.feat: n_types=4 with shape (3,): say how many types for each column": ("int64", (3,), 4),
+    "node.feat: float64: store float32": ("float64", (3,)),
+    "node.feat: bool: store float32": ("bool", (3,)),
+    "node.feat: shape (): store the numbers of one node as shape (1,)": ("float32", ()),
+    "node.feat: shape (3, 2): store the numbers of one node as shape (6,)": ("float32", (3, 2)),
+}
+LABELS = {
+    "graph.label: n_types=2 with shape (1,): store one class per graph as shape ()": ("int64", (1,), 2),
+    "graph.label: bool: store int64 with n_types=2 for classes, float32 for numbers": ("bool",),
+    "graph.label: shape (2, 1): store the numbers of one graph as shape (2,)": ("float32", (2, 1)),
+}
+
+
+class Declaring(GraphDataset):
+    """Six graphs; a test says how features and labels are declared."""
+
+    name, version = "own", 1
+
+    def __init__(self, folder, feat=("float32", (1,)), label=("int64", (), 2)):
+        self.feat, self.label = Field("node", "feat", *feat), Field("graph", "label", *label)
+        self.parameters = {"fields": str((feat, label))}
+        super().__init__(DataConfig(store_dir=str(folder)))
+
+    def build(self, path):
+        with PackedWriter(path, self.name, [self.feat, self.label]) as writer:
+            for i in range(6):
+                feat = np.full((2, *self.feat.shape), i % 2, self.feat.dtype)
+                label = np.full(self.label.shape, i % 2, self.label.dtype)
+                writer.add(2, [0, 1], [1, 0], node={"feat": feat}, graph={"label": label})
+            writer.add_split("split", **SPLIT)
+
+
+@pytest.mark.parametrize("wrong", FEATURES)
+def test_features_that_no_net_can_read(tmp_path, capsys, wrong):
+    dataset = Declaring(tmp_path, feat=FEATURES[wrong])
+    with pytest.raises(DataError, match=re.escape(f"own, {wrong}")):
+        assert dataset.features
+    code, text = run(dataset.store.path, capsys)
+    assert code == 1 and f"error: {wrong}" in text
+
+
+@pytest.mark.parametrize("wrong", LABELS)
+def test_labels_that_no_task_can_read(tmp_path, capsys, wrong):
+    dataset = Declaring(tmp_path, label=LABELS[wrong])
+    with pytest.raises(DataError, match=re.escape(wrong)):
+        assert dataset.target
+    code, text = run(dataset.store.path, capsys)
+    assert code == 1 and f"error: {wrong}" in text
 
 
 def test_a_store_without_label_and_a_damaged_one(tmp_path, capsys):

@@ -230,7 +230,7 @@ def test_filters_of_a_constant_feature_tell_the_degrees():
 def write_store(path, graphs=(G1, G2, G3), edge_label=False):
     fields = [
         Field("node", "feat", "float32", (2,)),
-        Field("edge", "feat", "int64"),
+        Field("edge", "feat", "int64", n_types=1000),
         Field("graph", "label", "int64", n_types=3),
     ]
     if edge_label:
