@@ -102,12 +102,12 @@ def check_features(store):
 def check_graphs(store):
     """Structure, graph by graph."""
     found = {
-        "have no node": [],
-        "have no edge": [],
-        "have an edge in one direction only (no Laplacian encodings for them)": [],
-        "have an edge twice": [],
-        "have self-loops": [],
-        "have isolated nodes": [],
+        "no node": [],
+        "no edge": [],
+        "an edge in one direction only (no Laplacian encodings for them)": [],
+        "an edge twice": [],
+        "self-loops": [],
+        "isolated nodes": [],
     }
     for i in tqdm(range(len(store)), desc="checking", unit=" graphs", disable=None):
         n = len(store.rows("node.in_degree", i))
@@ -127,7 +127,8 @@ def check_graphs(store):
     for text, numbers in found.items():
         if numbers:
             kind = "error" if "no node" in text else "warning"
-            yield kind, f"{len(numbers)} graphs {text}: {examples(numbers)}"
+            have = "graph has" if len(numbers) == 1 else "graphs have"
+            yield kind, f"{len(numbers)} {have} {text}: {examples(numbers)}"
 
 
 def examples(numbers):
@@ -149,7 +150,8 @@ def check_pairs(store):
     """Pairs of graphs to be told apart: the same graph twice, in the same numbering, cannot be."""
     same = [k for k, (g, h) in enumerate(store.column("free.pairs").tolist()) if digest(store, g) == digest(store, h)]
     if same:
-        yield "error", f"{len(same)} pairs are the same graph twice: {examples(same)}"
+        are = "pair is" if len(same) == 1 else "pairs are"
+        yield "error", f"{len(same)} {are} the same graph twice: {examples(same)}"
 
 
 def check_splits(store, label):
@@ -179,7 +181,8 @@ def check_splits(store, label):
         train = {digests[i] for i in parts["train"]}
         copies = [int(i) for part in ("val", "test") for i in parts[part] if digests[i] in train]
         if copies:
-            yield "warning", f"split {name}: {len(copies)} graphs of val and test are also in train: {examples(copies)}"
+            have = "graph of val and test has" if len(copies) == 1 else "graphs of val and test have"
+            yield "warning", f"split {name}: {len(copies)} {have} an identical copy in train: {examples(copies)}"
 
 
 def digest(store, i):

@@ -143,13 +143,18 @@ PROBLEMS = {
     "no split": ((GOOD, {}), 1, "there is no split"),
     "no test": ((GOOD, {"split": {"train": [0, 1], "val": [2, 3]}}), 1, "split split: test is missing or empty"),
     "unseen": ((GOOD, {"split": {"train": [0], "val": [2], "test": [1]}}), 1, "classes 1 are tested but never trained"),
-    "copies": (([*GOOD[:5], GOOD[0]], {"split": SPLIT}), 0, "also in train: 5"),
-    "no node": (([*GOOD, (0, [], [], [], 0)], {"split": SPLIT}), 1, "1 graphs have no node: 6"),
-    "no edge": (([*GOOD, (1, [], [], [3], 0)], {"split": SPLIT}), 0, "1 graphs have no edge: 6"),
+    "copies": (
+        ([*GOOD[:5], GOOD[0]], {"split": SPLIT}),
+        0,
+        "1 graph of val and test has an identical copy in train: 5",
+    ),
+    "no node": (([*GOOD, (0, [], [], [], 0)], {"split": SPLIT}), 1, "1 graph has no node: 6"),
+    "no nodes": (([*GOOD, *[(0, [], [], [], 0)] * 2], {"split": SPLIT}), 1, "2 graphs have no node: 6, 7"),
+    "no edge": (([*GOOD, (1, [], [], [3], 0)], {"split": SPLIT}), 0, "1 graph has no edge: 6"),
     "one way": (([*GOOD, (2, [0], [1], [3, 4], 0)], {"split": SPLIT}), 0, "one direction only"),
-    "twice": (([*GOOD, (2, [0, 1, 0], [1, 0, 1], [3, 4], 0)], {"split": SPLIT}), 0, "have an edge twice: 6"),
-    "loop": (([*GOOD, (2, [0, 1, 1], [1, 0, 1], [3, 4], 0)], {"split": SPLIT}), 0, "have self-loops: 6"),
-    "isolated": (([*GOOD, (3, [0, 1], [1, 0], [3, 4, 5], 0)], {"split": SPLIT}), 0, "have isolated nodes: 6"),
+    "twice": (([*GOOD, (2, [0, 1, 0], [1, 0, 1], [3, 4], 0)], {"split": SPLIT}), 0, "has an edge twice: 6"),
+    "loop": (([*GOOD, (2, [0, 1, 1], [1, 0, 1], [3, 4], 0)], {"split": SPLIT}), 0, "has self-loops: 6"),
+    "isolated": (([*GOOD, (3, [0, 1], [1, 0], [3, 4, 5], 0)], {"split": SPLIT}), 0, "has isolated nodes: 6"),
     "NaN": (([*GOOD, (2, [0, 1], [1, 0], [np.nan, 4], 0)], {"split": SPLIT}), 1, "node.feat holds NaN"),
     "constant": (([(2, [0, 1], [1, 0], [1, 1], i % 2) for i in range(6)], {"split": SPLIT}), 0, "same everywhere"),
     "one class": (([good(0, i) for i in range(6)], {"split": SPLIT}), 0, "classes 1 of 2 never occur"),
@@ -232,7 +237,7 @@ def test_text_files_and_other_things(tmp_path, capsys):
         archive.writestr("OWN_graph_indicator.txt", "1\n1\n2\n2\n")
         archive.writestr("OWN_graph_labels.txt", "1\n2\n")
     code, text = run(tmp_path / "OWN.zip", capsys)
-    assert code == 0 and "2 graphs, 4 nodes, 3 edges" in text and "1 graphs have an edge in one direction only" in text
+    assert code == 0 and "2 graphs, 4 nodes, 3 edges" in text and "1 graph has an edge in one direction only" in text
     (tmp_path / "x.txt").write_text("x")
     for path in (tmp_path / "x.txt", tmp_path / "nowhere", tmp_path):
         assert run(path, capsys)[0] == 1
